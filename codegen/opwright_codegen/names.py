@@ -38,9 +38,9 @@ RESERVED = frozenset(
         "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NOT_GIVEN", "NamedTuple", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream", "TYPE_CHECKING",
         "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes", "annotations",
-        "as_tuple", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
-        "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",
-        "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
+        "PLACES", "as_tuple", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload",
+        "packet", "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__",
+        "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
         "__package__", "__path__", "__spec__",
     )
 )  # fmt: skip

@@ -32,6 +32,7 @@ from opwright_codegen.targets import (
     register,
     stubs,
     typing,
+    where,
 )
 from opwright_codegen.targets import kernels as kernel_shims
 from opwright_codegen.targets.kernels import shim_names
@@ -116,6 +117,7 @@ def _files(
     has_wrappers = bool(recorded.recordings or recorded.skipped or inplace_or_view.wrapped(bindings))
     yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
+    yield where.FILE, where.TEMPLATE, lambda: where.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, lambda: typing.methods_context(view)

@@ -33,6 +33,8 @@ from opwright.abi import (
     show_result,
 )
 
+from .where import PLACES
+
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
@@ -769,7 +771,7 @@ _add_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:7",
+    where=PLACES["aten::add.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -805,7 +807,7 @@ _add_Scalar = declare(
     "aten::add.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:16",
+    where=PLACES["aten::add.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -844,7 +846,7 @@ _sub_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:25",
+    where=PLACES["aten::sub.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -880,7 +882,7 @@ _sub_Scalar = declare(
     "aten::sub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:34",
+    where=PLACES["aten::sub.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -919,7 +921,7 @@ _rsub_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:43",
+    where=PLACES["aten::rsub.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -955,7 +957,7 @@ _rsub_Scalar = declare(
     "aten::rsub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:49",
+    where=PLACES["aten::rsub.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -993,7 +995,7 @@ _mul_Tensor = declare(
     "aten::mul.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:56",
+    where=PLACES["aten::mul.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1027,7 +1029,7 @@ _mul_Scalar = declare(
     "aten::mul.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:65",
+    where=PLACES["aten::mul.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1063,7 +1065,7 @@ _div_Tensor = declare(
     "aten::div.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:74",
+    where=PLACES["aten::div.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1097,7 +1099,7 @@ _div_Scalar = declare(
     "aten::div.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:83",
+    where=PLACES["aten::div.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1134,7 +1136,7 @@ _div_Tensor_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:92",
+    where=PLACES["aten::div.Tensor_mode"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1171,7 +1173,7 @@ _div__Tensor_mode = declare(
     "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:97",
+    where=PLACES["aten::div_.Tensor_mode"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1208,7 +1210,7 @@ _div_out_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:102",
+    where=PLACES["aten::div.out_mode"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1227,7 +1229,7 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:109",
+    where=PLACES["aten::div.Scalar_mode"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1265,7 +1267,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:118",
+    where=PLACES["aten::floor_divide"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -1299,7 +1301,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:122",
+    where=PLACES["aten::floor_divide_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1334,7 +1336,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:126",
+    where=PLACES["aten::floor_divide.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1350,7 +1352,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:132",
+    where=PLACES["aten::floor_divide.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -1386,7 +1388,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:140",
+    where=PLACES["aten::remainder.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1420,7 +1422,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:149",
+    where=PLACES["aten::remainder.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1456,7 +1458,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:158",
+    where=PLACES["aten::remainder.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -1492,7 +1494,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:165",
+    where=PLACES["aten::pow.Tensor_Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1526,7 +1528,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:170",
+    where=PLACES["aten::pow_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1561,7 +1563,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:175",
+    where=PLACES["aten::pow.Tensor_Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1577,7 +1579,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:182",
+    where=PLACES["aten::pow.Tensor_Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1613,7 +1615,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:187",
+    where=PLACES["aten::pow_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1650,7 +1652,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:192",
+    where=PLACES["aten::pow.Tensor_Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1668,7 +1670,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:199",
+    where=PLACES["aten::pow.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1704,7 +1706,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:207",
+    where=PLACES["aten::maximum"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1738,7 +1740,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:216",
+    where=PLACES["aten::minimum"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1772,7 +1774,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:225",
+    where=PLACES["aten::atan2"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1806,7 +1808,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/pointwise.yaml:234",
+    where=PLACES["aten::clamp"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1844,7 +1846,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/pointwise.yaml:243",
+    where=PLACES["aten::clamp.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1887,7 +1889,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:252",
+    where=PLACES["aten::fmod.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1921,7 +1923,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:261",
+    where=PLACES["aten::fmod.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -1957,7 +1959,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:270",
+    where=PLACES["aten::fmax"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -1991,7 +1993,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:279",
+    where=PLACES["aten::fmin"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2025,7 +2027,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:288",
+    where=PLACES["aten::hypot"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2059,7 +2061,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:297",
+    where=PLACES["aten::copysign.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2093,7 +2095,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:306",
+    where=PLACES["aten::copysign.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2129,7 +2131,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:315",
+    where=PLACES["aten::nextafter"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2163,7 +2165,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="schemas/pointwise.yaml:324",
+    where=PLACES["aten::heaviside"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2197,7 +2199,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:333",
+    where=PLACES["aten::logaddexp"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2231,7 +2233,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:342",
+    where=PLACES["aten::logaddexp2"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2265,7 +2267,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:351",
+    where=PLACES["aten::gcd"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2299,7 +2301,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:360",
+    where=PLACES["aten::lcm"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2333,7 +2335,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="schemas/pointwise.yaml:369",
+    where=PLACES["aten::clamp_min"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2369,7 +2371,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="schemas/pointwise.yaml:378",
+    where=PLACES["aten::clamp_min.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2403,7 +2405,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="schemas/pointwise.yaml:387",
+    where=PLACES["aten::clamp_max"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2439,7 +2441,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="schemas/pointwise.yaml:396",
+    where=PLACES["aten::clamp_max.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2473,7 +2475,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="schemas/pointwise.yaml:405",
+    where=PLACES["aten::lerp.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2509,7 +2511,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="schemas/pointwise.yaml:414",
+    where=PLACES["aten::lerp.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2544,7 +2546,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:423",
+    where=PLACES["aten::addcmul"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2581,7 +2583,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:432",
+    where=PLACES["aten::addcdiv"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2617,7 +2619,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:441",
+    where=PLACES["aten::ldexp.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2651,7 +2653,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:450",
+    where=PLACES["aten::float_power.Tensor_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2686,7 +2688,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:454",
+    where=PLACES["aten::float_power.Tensor_Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2702,7 +2704,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:457",
+    where=PLACES["aten::float_power_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2736,7 +2738,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:461",
+    where=PLACES["aten::float_power.Tensor_Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2773,7 +2775,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:465",
+    where=PLACES["aten::float_power.Tensor_Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2791,7 +2793,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:468",
+    where=PLACES["aten::float_power_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2827,7 +2829,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:472",
+    where=PLACES["aten::float_power.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -2864,7 +2866,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:475",
+    where=PLACES["aten::float_power.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2882,7 +2884,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:478",
+    where=PLACES["aten::where.self"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -2916,7 +2918,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:487",
+    where=PLACES["aten::where.ScalarSelf"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -2952,7 +2954,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:492",
+    where=PLACES["aten::where.ScalarOther"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -2988,7 +2990,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:498",
+    where=PLACES["aten::where.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -3026,7 +3028,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:505",
+    where=PLACES["aten::neg"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3060,7 +3062,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:514",
+    where=PLACES["aten::abs"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3094,7 +3096,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:523",
+    where=PLACES["aten::exp"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3128,7 +3130,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:532",
+    where=PLACES["aten::expm1"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3162,7 +3164,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:541",
+    where=PLACES["aten::log"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3196,7 +3198,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:550",
+    where=PLACES["aten::log1p"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3230,7 +3232,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:559",
+    where=PLACES["aten::log2"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3264,7 +3266,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:568",
+    where=PLACES["aten::sqrt"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3298,7 +3300,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:577",
+    where=PLACES["aten::sin"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3332,7 +3334,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:586",
+    where=PLACES["aten::cos"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3366,7 +3368,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:595",
+    where=PLACES["aten::tan"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3400,7 +3402,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:604",
+    where=PLACES["aten::tanh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3434,7 +3436,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:613",
+    where=PLACES["aten::reciprocal"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3468,7 +3470,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:622",
+    where=PLACES["aten::rsqrt"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3502,7 +3504,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:631",
+    where=PLACES["aten::sigmoid"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3536,7 +3538,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:640",
+    where=PLACES["aten::floor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3570,7 +3572,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:649",
+    where=PLACES["aten::ceil"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3604,7 +3606,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:658",
+    where=PLACES["aten::trunc"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3638,7 +3640,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:667",
+    where=PLACES["aten::round"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3673,7 +3675,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:676",
+    where=PLACES["aten::round.decimals"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -3709,7 +3711,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:685",
+    where=PLACES["aten::sign"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3743,7 +3745,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:694",
+    where=PLACES["aten::asin"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3777,7 +3779,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:703",
+    where=PLACES["aten::acos"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3811,7 +3813,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:712",
+    where=PLACES["aten::atan"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3845,7 +3847,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:721",
+    where=PLACES["aten::sinh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3879,7 +3881,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:730",
+    where=PLACES["aten::cosh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3913,7 +3915,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:739",
+    where=PLACES["aten::asinh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3947,7 +3949,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:748",
+    where=PLACES["aten::acosh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -3981,7 +3983,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:757",
+    where=PLACES["aten::atanh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4015,7 +4017,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:766",
+    where=PLACES["aten::exp2"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4049,7 +4051,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:775",
+    where=PLACES["aten::log10"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4083,7 +4085,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:784",
+    where=PLACES["aten::deg2rad"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4117,7 +4119,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
+    where=PLACES["aten::rad2deg"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4151,7 +4153,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:802",
+    where=PLACES["aten::frac"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4185,7 +4187,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:811",
+    where=PLACES["aten::sgn"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4219,7 +4221,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:820",
+    where=PLACES["aten::angle"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4253,7 +4255,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:829",
+    where=PLACES["aten::_conj_physical"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4287,7 +4289,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="schemas/pointwise.yaml:837",
+    where=PLACES["aten::nan_to_num"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4332,7 +4334,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:846",
+    where=PLACES["aten::isinf"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4366,7 +4368,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:854",
+    where=PLACES["aten::isposinf"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4400,7 +4402,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:863",
+    where=PLACES["aten::isneginf"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4434,7 +4436,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:872",
+    where=PLACES["aten::isreal"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4470,7 +4472,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:878",
+    where=PLACES["aten::signbit"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4504,7 +4506,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:887",
+    where=PLACES["aten::positive"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4540,7 +4542,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:893",
+    where=PLACES["aten::conj"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4576,7 +4578,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:897",
+    where=PLACES["aten::conj_physical"],
     tags=("maybe_aliasing_or_mutating", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4610,7 +4612,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:903",
+    where=PLACES["aten::conj_physical_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4647,7 +4649,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:910",
+    where=PLACES["aten::conj_physical.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4663,7 +4665,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:916",
+    where=PLACES["aten::resolve_conj"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4699,7 +4701,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:919",
+    where=PLACES["aten::resolve_neg"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4735,7 +4737,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:922",
+    where=PLACES["aten::is_conj"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4771,7 +4773,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:925",
+    where=PLACES["aten::is_neg"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4807,7 +4809,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="schemas/pointwise.yaml:928",
+    where=PLACES["aten::complex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4841,7 +4843,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="schemas/pointwise.yaml:935",
+    where=PLACES["aten::polar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -4875,7 +4877,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:942",
+    where=PLACES["aten::relu"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4910,7 +4912,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:951",
+    where=PLACES["aten::gelu"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -4946,7 +4948,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:959",
+    where=PLACES["aten::square"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -4980,7 +4982,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:965",
+    where=PLACES["aten::square_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5017,7 +5019,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:971",
+    where=PLACES["aten::square.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5033,7 +5035,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:976",
+    where=PLACES["aten::bitwise_not"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5067,7 +5069,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:985",
+    where=PLACES["aten::logical_not"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5101,7 +5103,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:995",
+    where=PLACES["aten::isnan"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5135,7 +5137,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:1004",
+    where=PLACES["aten::isfinite"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5171,7 +5173,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1013",
+    where=PLACES["aten::bitwise_and.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5205,7 +5207,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1022",
+    where=PLACES["aten::bitwise_and.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5241,7 +5243,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1031",
+    where=PLACES["aten::bitwise_and.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5277,7 +5279,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1038",
+    where=PLACES["aten::bitwise_or.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5311,7 +5313,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1047",
+    where=PLACES["aten::bitwise_or.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5347,7 +5349,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1056",
+    where=PLACES["aten::bitwise_or.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5383,7 +5385,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1063",
+    where=PLACES["aten::bitwise_xor.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5417,7 +5419,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1072",
+    where=PLACES["aten::bitwise_xor.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5453,7 +5455,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1081",
+    where=PLACES["aten::bitwise_xor.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5489,7 +5491,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1088",
+    where=PLACES["aten::bitwise_left_shift.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5523,7 +5525,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1097",
+    where=PLACES["aten::bitwise_left_shift.Tensor_Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5559,7 +5561,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1106",
+    where=PLACES["aten::bitwise_left_shift.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5595,7 +5597,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1113",
+    where=PLACES["aten::bitwise_right_shift.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5629,7 +5631,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1122",
+    where=PLACES["aten::bitwise_right_shift.Tensor_Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5665,7 +5667,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1131",
+    where=PLACES["aten::bitwise_right_shift.Scalar_Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5701,7 +5703,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1138",
+    where=PLACES["aten::__lshift__.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5735,7 +5737,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1147",
+    where=PLACES["aten::__lshift__.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5771,7 +5773,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1156",
+    where=PLACES["aten::__rshift__.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5805,7 +5807,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1165",
+    where=PLACES["aten::__rshift__.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5841,7 +5843,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1174",
+    where=PLACES["aten::logical_and"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5875,7 +5877,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1184",
+    where=PLACES["aten::logical_or"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5909,7 +5911,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1194",
+    where=PLACES["aten::logical_xor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5943,7 +5945,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1206",
+    where=PLACES["aten::eq.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5977,7 +5979,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1215",
+    where=PLACES["aten::eq.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6013,7 +6015,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1224",
+    where=PLACES["aten::ne.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6047,7 +6049,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1233",
+    where=PLACES["aten::ne.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6083,7 +6085,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1242",
+    where=PLACES["aten::lt.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6117,7 +6119,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1251",
+    where=PLACES["aten::lt.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6153,7 +6155,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1260",
+    where=PLACES["aten::le.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6187,7 +6189,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1269",
+    where=PLACES["aten::le.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6223,7 +6225,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1278",
+    where=PLACES["aten::gt.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6257,7 +6259,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1287",
+    where=PLACES["aten::gt.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6293,7 +6295,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1296",
+    where=PLACES["aten::ge.Tensor"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6327,7 +6329,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1305",
+    where=PLACES["aten::ge.Scalar"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6364,7 +6366,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1314",
+    where=PLACES["aten::isin.Tensor_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -6409,7 +6411,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1321",
+    where=PLACES["aten::isin.Tensor_Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -6456,7 +6458,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1328",
+    where=PLACES["aten::isin.Scalar_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -6508,7 +6510,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1335",
+    where=PLACES["aten::isclose"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -6563,7 +6565,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1338",
+    where=PLACES["aten::allclose"],
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6612,7 +6614,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1344",
+    where=PLACES["aten::equal"],
     tags=("data_dependent_output", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6648,7 +6650,7 @@ _erf_default = declare(
     "aten::erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:7",
+    where=PLACES["aten::erf"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6682,7 +6684,7 @@ _erfc_default = declare(
     "aten::erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:16",
+    where=PLACES["aten::erfc"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6716,7 +6718,7 @@ _erfinv_default = declare(
     "aten::erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:25",
+    where=PLACES["aten::erfinv"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6750,7 +6752,7 @@ _special_erfcx_default = declare(
     "aten::special_erfcx",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:34",
+    where=PLACES["aten::special_erfcx"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6784,7 +6786,7 @@ _special_ndtr_default = declare(
     "aten::special_ndtr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:42",
+    where=PLACES["aten::special_ndtr"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -6819,7 +6821,7 @@ _special_ndtr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:46",
+    where=PLACES["aten::special_ndtr.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6835,7 +6837,7 @@ _special_ndtri_default = declare(
     "aten::special_ndtri",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:50",
+    where=PLACES["aten::special_ndtri"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6869,7 +6871,7 @@ _special_log_ndtr_default = declare(
     "aten::special_log_ndtr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:58",
+    where=PLACES["aten::special_log_ndtr"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6903,7 +6905,7 @@ _lgamma_default = declare(
     "aten::lgamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:68",
+    where=PLACES["aten::lgamma"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6937,7 +6939,7 @@ _digamma_default = declare(
     "aten::digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:77",
+    where=PLACES["aten::digamma"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -6971,7 +6973,7 @@ _polygamma_default = declare(
     "aten::polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="schemas/special.yaml:86",
+    where=PLACES["aten::polygamma"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7007,7 +7009,7 @@ _polygamma_ = declare(
     "aten::polygamma_",
     "(Tensor(a!) self, int n) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/special.yaml:95",
+    where=PLACES["aten::polygamma_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7045,7 +7047,7 @@ _mvlgamma_default = declare(
     "aten::mvlgamma",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:101",
+    where=PLACES["aten::mvlgamma"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7081,7 +7083,7 @@ _mvlgamma_ = declare(
     "aten::mvlgamma_",
     "(Tensor(a!) self, int p) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:105",
+    where=PLACES["aten::mvlgamma_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7120,7 +7122,7 @@ _mvlgamma_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:109",
+    where=PLACES["aten::mvlgamma.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7138,7 +7140,7 @@ _special_zeta_default = declare(
     "aten::special_zeta",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:112",
+    where=PLACES["aten::special_zeta"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7172,7 +7174,7 @@ _special_zeta_self_scalar = declare(
     "aten::special_zeta.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:120",
+    where=PLACES["aten::special_zeta.self_scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7208,7 +7210,7 @@ _special_zeta_other_scalar = declare(
     "aten::special_zeta.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:128",
+    where=PLACES["aten::special_zeta.other_scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7244,7 +7246,7 @@ _i0_default = declare(
     "aten::i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:138",
+    where=PLACES["aten::i0"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7278,7 +7280,7 @@ _special_i0e_default = declare(
     "aten::special_i0e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:147",
+    where=PLACES["aten::special_i0e"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7312,7 +7314,7 @@ _special_i1_default = declare(
     "aten::special_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:155",
+    where=PLACES["aten::special_i1"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7346,7 +7348,7 @@ _special_i1e_default = declare(
     "aten::special_i1e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:163",
+    where=PLACES["aten::special_i1e"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7380,7 +7382,7 @@ _special_modified_bessel_i0_default = declare(
     "aten::special_modified_bessel_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:171",
+    where=PLACES["aten::special_modified_bessel_i0"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7414,7 +7416,7 @@ _special_modified_bessel_i1_default = declare(
     "aten::special_modified_bessel_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:179",
+    where=PLACES["aten::special_modified_bessel_i1"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7448,7 +7450,7 @@ _logit_default = declare(
     "aten::logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:189",
+    where=PLACES["aten::logit"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7484,7 +7486,7 @@ _sinc_default = declare(
     "aten::sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:198",
+    where=PLACES["aten::sinc"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7518,7 +7520,7 @@ _special_entr_default = declare(
     "aten::special_entr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:207",
+    where=PLACES["aten::special_entr"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7552,7 +7554,7 @@ _xlogy_Tensor = declare(
     "aten::xlogy.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:215",
+    where=PLACES["aten::xlogy.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7586,7 +7588,7 @@ _xlogy__Tensor = declare(
     "aten::xlogy_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:220",
+    where=PLACES["aten::xlogy_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7621,7 +7623,7 @@ _xlogy_OutTensor = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:225",
+    where=PLACES["aten::xlogy.OutTensor"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7637,7 +7639,7 @@ _xlogy_Scalar_Self = declare(
     "aten::xlogy.Scalar_Self",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:232",
+    where=PLACES["aten::xlogy.Scalar_Self"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7674,7 +7676,7 @@ _xlogy_OutScalar_Self = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:236",
+    where=PLACES["aten::xlogy.OutScalar_Self"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7692,7 +7694,7 @@ _xlogy_Scalar_Other = declare(
     "aten::xlogy.Scalar_Other",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:243",
+    where=PLACES["aten::xlogy.Scalar_Other"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7728,7 +7730,7 @@ _xlogy__Scalar_Other = declare(
     "aten::xlogy_.Scalar_Other",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:248",
+    where=PLACES["aten::xlogy_.Scalar_Other"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -7765,7 +7767,7 @@ _xlogy_OutScalar_Other = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:252",
+    where=PLACES["aten::xlogy.OutScalar_Other"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -7783,7 +7785,7 @@ _special_xlog1py_default = declare(
     "aten::special_xlog1py",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:259",
+    where=PLACES["aten::special_xlog1py"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7817,7 +7819,7 @@ _special_xlog1py_self_scalar = declare(
     "aten::special_xlog1py.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:267",
+    where=PLACES["aten::special_xlog1py.self_scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7853,7 +7855,7 @@ _special_xlog1py_other_scalar = declare(
     "aten::special_xlog1py.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:275",
+    where=PLACES["aten::special_xlog1py.other_scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -7889,7 +7891,7 @@ _special_erf_default = declare(
     "aten::special_erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:285",
+    where=PLACES["aten::special_erf"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -7924,7 +7926,7 @@ _special_erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:289",
+    where=PLACES["aten::special_erf.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7940,7 +7942,7 @@ _special_erfc_default = declare(
     "aten::special_erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:293",
+    where=PLACES["aten::special_erfc"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -7975,7 +7977,7 @@ _special_erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:297",
+    where=PLACES["aten::special_erfc.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7991,7 +7993,7 @@ _special_erfinv_default = declare(
     "aten::special_erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:301",
+    where=PLACES["aten::special_erfinv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8026,7 +8028,7 @@ _special_erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:305",
+    where=PLACES["aten::special_erfinv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8042,7 +8044,7 @@ _special_gammaln_default = declare(
     "aten::special_gammaln",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:309",
+    where=PLACES["aten::special_gammaln"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8077,7 +8079,7 @@ _special_gammaln_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:313",
+    where=PLACES["aten::special_gammaln.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8093,7 +8095,7 @@ _special_digamma_default = declare(
     "aten::special_digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:317",
+    where=PLACES["aten::special_digamma"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8128,7 +8130,7 @@ _special_digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:321",
+    where=PLACES["aten::special_digamma.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8144,7 +8146,7 @@ _special_psi_default = declare(
     "aten::special_psi",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:325",
+    where=PLACES["aten::special_psi"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8179,7 +8181,7 @@ _special_psi_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:329",
+    where=PLACES["aten::special_psi.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8195,7 +8197,7 @@ _special_polygamma_default = declare(
     "aten::special_polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="schemas/special.yaml:333",
+    where=PLACES["aten::special_polygamma"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8232,7 +8234,7 @@ _special_polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:337",
+    where=PLACES["aten::special_polygamma.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8250,7 +8252,7 @@ _special_multigammaln_default = declare(
     "aten::special_multigammaln",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:341",
+    where=PLACES["aten::special_multigammaln"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8287,7 +8289,7 @@ _special_multigammaln_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:345",
+    where=PLACES["aten::special_multigammaln.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8305,7 +8307,7 @@ _special_i0_default = declare(
     "aten::special_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:349",
+    where=PLACES["aten::special_i0"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8340,7 +8342,7 @@ _special_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:353",
+    where=PLACES["aten::special_i0.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8356,7 +8358,7 @@ _special_logit_default = declare(
     "aten::special_logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:357",
+    where=PLACES["aten::special_logit"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8393,7 +8395,7 @@ _special_logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:361",
+    where=PLACES["aten::special_logit.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8411,7 +8413,7 @@ _special_sinc_default = declare(
     "aten::special_sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:365",
+    where=PLACES["aten::special_sinc"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8446,7 +8448,7 @@ _special_sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:369",
+    where=PLACES["aten::special_sinc.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8462,7 +8464,7 @@ _special_expit_default = declare(
     "aten::special_expit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:373",
+    where=PLACES["aten::special_expit"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8497,7 +8499,7 @@ _special_expit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:377",
+    where=PLACES["aten::special_expit.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8513,7 +8515,7 @@ _special_exp2_default = declare(
     "aten::special_exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:381",
+    where=PLACES["aten::special_exp2"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8548,7 +8550,7 @@ _special_exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:385",
+    where=PLACES["aten::special_exp2.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8564,7 +8566,7 @@ _special_expm1_default = declare(
     "aten::special_expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:389",
+    where=PLACES["aten::special_expm1"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8599,7 +8601,7 @@ _special_expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:393",
+    where=PLACES["aten::special_expm1.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8615,7 +8617,7 @@ _special_log1p_default = declare(
     "aten::special_log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:397",
+    where=PLACES["aten::special_log1p"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8650,7 +8652,7 @@ _special_log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:401",
+    where=PLACES["aten::special_log1p.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8666,7 +8668,7 @@ _special_xlogy_default = declare(
     "aten::special_xlogy",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:405",
+    where=PLACES["aten::special_xlogy"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8701,7 +8703,7 @@ _special_xlogy_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:409",
+    where=PLACES["aten::special_xlogy.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8717,7 +8719,7 @@ _special_xlogy_self_scalar = declare(
     "aten::special_xlogy.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:413",
+    where=PLACES["aten::special_xlogy.self_scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8754,7 +8756,7 @@ _special_xlogy_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:417",
+    where=PLACES["aten::special_xlogy.self_scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8772,7 +8774,7 @@ _special_xlogy_other_scalar = declare(
     "aten::special_xlogy.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:421",
+    where=PLACES["aten::special_xlogy.other_scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8809,7 +8811,7 @@ _special_xlogy_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:425",
+    where=PLACES["aten::special_xlogy.other_scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8828,7 +8830,7 @@ _special_round_default = declare(
     "(Tensor self, *, int decimals=0) -> Tensor",
     (("self", "Tensor"), ("decimals", "int", 0)),
     kwarg_only=1,
-    where="schemas/special.yaml:429",
+    where=PLACES["aten::special_round"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8865,7 +8867,7 @@ _special_round_out = declare(
     "(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int", 0), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:433",
+    where=PLACES["aten::special_round.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8883,7 +8885,7 @@ _special_softmax = declare(
     "aten::special_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/special.yaml:437",
+    where=PLACES["aten::special_softmax"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8929,7 +8931,7 @@ _special_log_softmax = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/special.yaml:441",
+    where=PLACES["aten::special_log_softmax"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -8975,7 +8977,7 @@ _true_divide_Tensor = declare(
     "aten::true_divide.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:7",
+    where=PLACES["aten::true_divide.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -9009,7 +9011,7 @@ _true_divide__Tensor = declare(
     "aten::true_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:13",
+    where=PLACES["aten::true_divide_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9044,7 +9046,7 @@ _true_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:18",
+    where=PLACES["aten::true_divide.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9060,7 +9062,7 @@ _true_divide_Scalar = declare(
     "aten::true_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:22",
+    where=PLACES["aten::true_divide.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9096,7 +9098,7 @@ _true_divide__Scalar = declare(
     "aten::true_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:27",
+    where=PLACES["aten::true_divide_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9132,7 +9134,7 @@ _divide_Tensor = declare(
     "aten::divide.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:32",
+    where=PLACES["aten::divide.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9166,7 +9168,7 @@ _divide__Tensor = declare(
     "aten::divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:37",
+    where=PLACES["aten::divide_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9201,7 +9203,7 @@ _divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:42",
+    where=PLACES["aten::divide.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9217,7 +9219,7 @@ _divide_Scalar = declare(
     "aten::divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:46",
+    where=PLACES["aten::divide.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9253,7 +9255,7 @@ _divide__Scalar = declare(
     "aten::divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:51",
+    where=PLACES["aten::divide_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9290,7 +9292,7 @@ _divide_Tensor_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:56",
+    where=PLACES["aten::divide.Tensor_mode"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9327,7 +9329,7 @@ _divide__Tensor_mode = declare(
     "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:61",
+    where=PLACES["aten::divide_.Tensor_mode"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9364,7 +9366,7 @@ _divide_out_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:66",
+    where=PLACES["aten::divide.out_mode"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9383,7 +9385,7 @@ _divide_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:70",
+    where=PLACES["aten::divide.Scalar_mode"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9422,7 +9424,7 @@ _divide__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:75",
+    where=PLACES["aten::divide_.Scalar_mode"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9460,7 +9462,7 @@ _multiply_Tensor = declare(
     "aten::multiply.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:80",
+    where=PLACES["aten::multiply.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9494,7 +9496,7 @@ _multiply__Tensor = declare(
     "aten::multiply_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:85",
+    where=PLACES["aten::multiply_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9529,7 +9531,7 @@ _multiply_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:90",
+    where=PLACES["aten::multiply.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9545,7 +9547,7 @@ _multiply_Scalar = declare(
     "aten::multiply.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:94",
+    where=PLACES["aten::multiply.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9581,7 +9583,7 @@ _multiply__Scalar = declare(
     "aten::multiply_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:99",
+    where=PLACES["aten::multiply_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9618,7 +9620,7 @@ _subtract_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/aliases.yaml:104",
+    where=PLACES["aten::subtract.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9655,7 +9657,7 @@ _subtract__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/aliases.yaml:109",
+    where=PLACES["aten::subtract_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9692,7 +9694,7 @@ _subtract_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:114",
+    where=PLACES["aten::subtract.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9710,7 +9712,7 @@ _subtract_Scalar = declare(
     "aten::subtract.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/aliases.yaml:118",
+    where=PLACES["aten::subtract.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -9748,7 +9750,7 @@ _subtract__Scalar = declare(
     "aten::subtract_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/aliases.yaml:123",
+    where=PLACES["aten::subtract_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9786,7 +9788,7 @@ _clip_default = declare(
     "aten::clip",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/aliases.yaml:128",
+    where=PLACES["aten::clip"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -9824,7 +9826,7 @@ _clip__default = declare(
     "aten::clip_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/aliases.yaml:134",
+    where=PLACES["aten::clip_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -9863,7 +9865,7 @@ _clip_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/aliases.yaml:140",
+    where=PLACES["aten::clip.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -9883,7 +9885,7 @@ _clip_Tensor = declare(
     "aten::clip.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/aliases.yaml:145",
+    where=PLACES["aten::clip.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -9926,7 +9928,7 @@ _clip__Tensor = declare(
     "aten::clip_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/aliases.yaml:151",
+    where=PLACES["aten::clip_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -9970,7 +9972,7 @@ _clip_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/aliases.yaml:157",
+    where=PLACES["aten::clip.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9986,7 +9988,7 @@ _negative_default = declare(
     "aten::negative",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:161",
+    where=PLACES["aten::negative"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10020,7 +10022,7 @@ _negative_ = declare(
     "aten::negative_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:166",
+    where=PLACES["aten::negative_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10057,7 +10059,7 @@ _negative_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:171",
+    where=PLACES["aten::negative.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10073,7 +10075,7 @@ _absolute_default = declare(
     "aten::absolute",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:175",
+    where=PLACES["aten::absolute"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10107,7 +10109,7 @@ _absolute_ = declare(
     "aten::absolute_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:180",
+    where=PLACES["aten::absolute_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10144,7 +10146,7 @@ _absolute_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:185",
+    where=PLACES["aten::absolute.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10160,7 +10162,7 @@ _fix_default = declare(
     "aten::fix",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:189",
+    where=PLACES["aten::fix"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10194,7 +10196,7 @@ _fix_ = declare(
     "aten::fix_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:194",
+    where=PLACES["aten::fix_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10231,7 +10233,7 @@ _fix_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:199",
+    where=PLACES["aten::fix.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10247,7 +10249,7 @@ _arctan2_default = declare(
     "aten::arctan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:203",
+    where=PLACES["aten::arctan2"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10281,7 +10283,7 @@ _arctan2_ = declare(
     "aten::arctan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:208",
+    where=PLACES["aten::arctan2_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10318,7 +10320,7 @@ _arctan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:213",
+    where=PLACES["aten::arctan2.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10334,7 +10336,7 @@ _arcsin_default = declare(
     "aten::arcsin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:219",
+    where=PLACES["aten::arcsin"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10368,7 +10370,7 @@ _arcsin_ = declare(
     "aten::arcsin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:224",
+    where=PLACES["aten::arcsin_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10405,7 +10407,7 @@ _arcsin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:229",
+    where=PLACES["aten::arcsin.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10421,7 +10423,7 @@ _arccos_default = declare(
     "aten::arccos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:233",
+    where=PLACES["aten::arccos"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10455,7 +10457,7 @@ _arccos_ = declare(
     "aten::arccos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:238",
+    where=PLACES["aten::arccos_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10492,7 +10494,7 @@ _arccos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:243",
+    where=PLACES["aten::arccos.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10508,7 +10510,7 @@ _arctan_default = declare(
     "aten::arctan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:247",
+    where=PLACES["aten::arctan"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10542,7 +10544,7 @@ _arctan_ = declare(
     "aten::arctan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:252",
+    where=PLACES["aten::arctan_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10579,7 +10581,7 @@ _arctan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:257",
+    where=PLACES["aten::arctan.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10595,7 +10597,7 @@ _arcsinh_default = declare(
     "aten::arcsinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:261",
+    where=PLACES["aten::arcsinh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10629,7 +10631,7 @@ _arcsinh_ = declare(
     "aten::arcsinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:266",
+    where=PLACES["aten::arcsinh_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10666,7 +10668,7 @@ _arcsinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:271",
+    where=PLACES["aten::arcsinh.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10682,7 +10684,7 @@ _arccosh_default = declare(
     "aten::arccosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:275",
+    where=PLACES["aten::arccosh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10716,7 +10718,7 @@ _arccosh_ = declare(
     "aten::arccosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:280",
+    where=PLACES["aten::arccosh_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10753,7 +10755,7 @@ _arccosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:285",
+    where=PLACES["aten::arccosh.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10769,7 +10771,7 @@ _arctanh_default = declare(
     "aten::arctanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:289",
+    where=PLACES["aten::arctanh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10803,7 +10805,7 @@ _arctanh_ = declare(
     "aten::arctanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:294",
+    where=PLACES["aten::arctanh_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10840,7 +10842,7 @@ _arctanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:299",
+    where=PLACES["aten::arctanh.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10856,7 +10858,7 @@ _not_equal_Scalar = declare(
     "aten::not_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:305",
+    where=PLACES["aten::not_equal.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10892,7 +10894,7 @@ _not_equal__Scalar = declare(
     "aten::not_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:310",
+    where=PLACES["aten::not_equal_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10929,7 +10931,7 @@ _not_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:315",
+    where=PLACES["aten::not_equal.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10947,7 +10949,7 @@ _not_equal_Tensor = declare(
     "aten::not_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:319",
+    where=PLACES["aten::not_equal.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -10981,7 +10983,7 @@ _not_equal__Tensor = declare(
     "aten::not_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:324",
+    where=PLACES["aten::not_equal_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11016,7 +11018,7 @@ _not_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:329",
+    where=PLACES["aten::not_equal.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11032,7 +11034,7 @@ _less_Scalar = declare(
     "aten::less.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:333",
+    where=PLACES["aten::less.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11068,7 +11070,7 @@ _less__Scalar = declare(
     "aten::less_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:338",
+    where=PLACES["aten::less_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11105,7 +11107,7 @@ _less_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:343",
+    where=PLACES["aten::less.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11123,7 +11125,7 @@ _less_Tensor = declare(
     "aten::less.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:347",
+    where=PLACES["aten::less.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11157,7 +11159,7 @@ _less__Tensor = declare(
     "aten::less_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:352",
+    where=PLACES["aten::less_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11192,7 +11194,7 @@ _less_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:357",
+    where=PLACES["aten::less.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11208,7 +11210,7 @@ _less_equal_Scalar = declare(
     "aten::less_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:361",
+    where=PLACES["aten::less_equal.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11244,7 +11246,7 @@ _less_equal__Scalar = declare(
     "aten::less_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:366",
+    where=PLACES["aten::less_equal_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11281,7 +11283,7 @@ _less_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:371",
+    where=PLACES["aten::less_equal.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11299,7 +11301,7 @@ _less_equal_Tensor = declare(
     "aten::less_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:375",
+    where=PLACES["aten::less_equal.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11333,7 +11335,7 @@ _less_equal__Tensor = declare(
     "aten::less_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:380",
+    where=PLACES["aten::less_equal_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11368,7 +11370,7 @@ _less_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:385",
+    where=PLACES["aten::less_equal.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11384,7 +11386,7 @@ _greater_Scalar = declare(
     "aten::greater.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:389",
+    where=PLACES["aten::greater.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11420,7 +11422,7 @@ _greater__Scalar = declare(
     "aten::greater_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:394",
+    where=PLACES["aten::greater_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11457,7 +11459,7 @@ _greater_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:399",
+    where=PLACES["aten::greater.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11475,7 +11477,7 @@ _greater_Tensor = declare(
     "aten::greater.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:403",
+    where=PLACES["aten::greater.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11509,7 +11511,7 @@ _greater__Tensor = declare(
     "aten::greater_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:408",
+    where=PLACES["aten::greater_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11544,7 +11546,7 @@ _greater_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:413",
+    where=PLACES["aten::greater.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11560,7 +11562,7 @@ _greater_equal_Scalar = declare(
     "aten::greater_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:417",
+    where=PLACES["aten::greater_equal.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11596,7 +11598,7 @@ _greater_equal__Scalar = declare(
     "aten::greater_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:422",
+    where=PLACES["aten::greater_equal_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11633,7 +11635,7 @@ _greater_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:427",
+    where=PLACES["aten::greater_equal.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11651,7 +11653,7 @@ _greater_equal_Tensor = declare(
     "aten::greater_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:431",
+    where=PLACES["aten::greater_equal.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11685,7 +11687,7 @@ _greater_equal__Tensor = declare(
     "aten::greater_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:436",
+    where=PLACES["aten::greater_equal_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11720,7 +11722,7 @@ _greater_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:441",
+    where=PLACES["aten::greater_equal.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11736,7 +11738,7 @@ ___and___Scalar = declare(
     "aten::__and__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:447",
+    where=PLACES["aten::__and__.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11772,7 +11774,7 @@ ___iand___Scalar = declare(
     "aten::__iand__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:452",
+    where=PLACES["aten::__iand__.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11808,7 +11810,7 @@ ___and___Tensor = declare(
     "aten::__and__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:457",
+    where=PLACES["aten::__and__.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11842,7 +11844,7 @@ ___iand___Tensor = declare(
     "aten::__iand__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:462",
+    where=PLACES["aten::__iand__.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11876,7 +11878,7 @@ ___or___Scalar = declare(
     "aten::__or__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:467",
+    where=PLACES["aten::__or__.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11912,7 +11914,7 @@ ___ior___Scalar = declare(
     "aten::__ior__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:472",
+    where=PLACES["aten::__ior__.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11948,7 +11950,7 @@ ___or___Tensor = declare(
     "aten::__or__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:477",
+    where=PLACES["aten::__or__.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -11982,7 +11984,7 @@ ___ior___Tensor = declare(
     "aten::__ior__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:482",
+    where=PLACES["aten::__ior__.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -12016,7 +12018,7 @@ ___xor___Scalar = declare(
     "aten::__xor__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:487",
+    where=PLACES["aten::__xor__.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -12052,7 +12054,7 @@ ___ixor___Scalar = declare(
     "aten::__ixor__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:493",
+    where=PLACES["aten::__ixor__.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -12088,7 +12090,7 @@ ___xor___Tensor = declare(
     "aten::__xor__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:499",
+    where=PLACES["aten::__xor__.Tensor"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -12122,7 +12124,7 @@ ___ixor___Tensor = declare(
     "aten::__ixor__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:505",
+    where=PLACES["aten::__ixor__.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -12157,7 +12159,7 @@ _sum_default = declare(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:5",
+    where=PLACES["aten::sum"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -12194,7 +12196,7 @@ _sum_dim_IntList = declare(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:13",
+    where=PLACES["aten::sum.dim_IntList"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12241,7 +12243,7 @@ _prod_default = declare(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:22",
+    where=PLACES["aten::prod"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12278,7 +12280,7 @@ _prod_dim_int = declare(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:30",
+    where=PLACES["aten::prod.dim_int"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12319,7 +12321,7 @@ _mean_default = declare(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:39",
+    where=PLACES["aten::mean"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12356,7 +12358,7 @@ _mean_dtype_out = declare(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:44",
+    where=PLACES["aten::mean.dtype_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12375,7 +12377,7 @@ _mean_dim = declare(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:51",
+    where=PLACES["aten::mean.dim"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12421,7 +12423,7 @@ _amax_default = declare(
     "aten::amax",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:60",
+    where=PLACES["aten::amax"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12459,7 +12461,7 @@ _amin_default = declare(
     "aten::amin",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:69",
+    where=PLACES["aten::amin"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12497,7 +12499,7 @@ _any_default = declare(
     "aten::any",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:78",
+    where=PLACES["aten::any"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12532,7 +12534,7 @@ _any_all_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:83",
+    where=PLACES["aten::any.all_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12548,7 +12550,7 @@ _any_dim = declare(
     "aten::any.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:90",
+    where=PLACES["aten::any.dim"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12586,7 +12588,7 @@ _any_dims = declare(
     "aten::any.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:99",
+    where=PLACES["aten::any.dims"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12624,7 +12626,7 @@ _all_default = declare(
     "aten::all",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:108",
+    where=PLACES["aten::all"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -12659,7 +12661,7 @@ _all_all_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:113",
+    where=PLACES["aten::all.all_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12675,7 +12677,7 @@ _all_dim = declare(
     "aten::all.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:120",
+    where=PLACES["aten::all.dim"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -12713,7 +12715,7 @@ _all_dims = declare(
     "aten::all.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:129",
+    where=PLACES["aten::all.dims"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -12751,7 +12753,7 @@ _argmax_default = declare(
     "aten::argmax",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:138",
+    where=PLACES["aten::argmax"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12789,7 +12791,7 @@ _argmin_default = declare(
     "aten::argmin",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:147",
+    where=PLACES["aten::argmin"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12827,7 +12829,7 @@ _max_default = declare(
     "aten::max",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:156",
+    where=PLACES["aten::max"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -12862,7 +12864,7 @@ _max_unary_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:161",
+    where=PLACES["aten::max.unary_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12886,7 +12888,7 @@ _max_dim = declare(
     "aten::max.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:168",
+    where=PLACES["aten::max.dim"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12935,7 +12937,7 @@ _max_dim_max = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("max", "Tensor"), ("max_values", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:173",
+    where=PLACES["aten::max.dim_max"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -12964,7 +12966,7 @@ _max_other = declare(
     "aten::max.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/reductions.yaml:182",
+    where=PLACES["aten::max.other"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -12999,7 +13001,7 @@ _max_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:188",
+    where=PLACES["aten::max.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -13015,7 +13017,7 @@ _min_default = declare(
     "aten::min",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:193",
+    where=PLACES["aten::min"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13050,7 +13052,7 @@ _min_unary_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:198",
+    where=PLACES["aten::min.unary_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13074,7 +13076,7 @@ _min_dim = declare(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:205",
+    where=PLACES["aten::min.dim"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13123,7 +13125,7 @@ _min_dim_min = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("min", "Tensor"), ("min_indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:210",
+    where=PLACES["aten::min.dim_min"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13152,7 +13154,7 @@ _min_other = declare(
     "aten::min.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/reductions.yaml:219",
+    where=PLACES["aten::min.other"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -13187,7 +13189,7 @@ _min_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:225",
+    where=PLACES["aten::min.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -13203,7 +13205,7 @@ _var_default = declare(
     "aten::var",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:230",
+    where=PLACES["aten::var"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13239,7 +13241,7 @@ _var_dim = declare(
     "aten::var.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:236",
+    where=PLACES["aten::var.dim"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13280,7 +13282,7 @@ _var_out = declare(
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:242",
+    where=PLACES["aten::var.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13310,7 +13312,7 @@ _var_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:247",
+    where=PLACES["aten::var.correction"],
     tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13356,7 +13358,7 @@ _std_default = declare(
     "aten::std",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:256",
+    where=PLACES["aten::std"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13392,7 +13394,7 @@ _std_dim = declare(
     "aten::std.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:262",
+    where=PLACES["aten::std.dim"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13433,7 +13435,7 @@ _std_out = declare(
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:268",
+    where=PLACES["aten::std.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13463,7 +13465,7 @@ _std_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:273",
+    where=PLACES["aten::std.correction"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13510,7 +13512,7 @@ _nansum_default = declare(
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:282",
+    where=PLACES["aten::nansum"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13557,7 +13559,7 @@ _nanmean_default = declare(
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:291",
+    where=PLACES["aten::nanmean"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -13610,7 +13612,7 @@ _nanmean_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:294",
+    where=PLACES["aten::nanmean.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -13640,7 +13642,7 @@ _count_nonzero_dim_IntList = declare(
     "aten::count_nonzero.dim_IntList",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/reductions.yaml:296",
+    where=PLACES["aten::count_nonzero.dim_IntList"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13678,7 +13680,7 @@ _count_nonzero_default = declare(
     "aten::count_nonzero",
     "(Tensor self, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None)),
-    where="schemas/reductions.yaml:304",
+    where=PLACES["aten::count_nonzero"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13714,7 +13716,7 @@ _logsumexp_default = declare(
     "aten::logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:312",
+    where=PLACES["aten::logsumexp"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13752,7 +13754,7 @@ _special_logsumexp_default = declare(
     "aten::special_logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:321",
+    where=PLACES["aten::special_logsumexp"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -13791,7 +13793,7 @@ _special_logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:326",
+    where=PLACES["aten::special_logsumexp.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -13820,7 +13822,7 @@ _aminmax_default = declare(
     "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:331",
+    where=PLACES["aten::aminmax"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13869,7 +13871,7 @@ _aminmax_out = declare(
     "Tensor(b!) max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("min", "Tensor"), ("max", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:336",
+    where=PLACES["aten::aminmax.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -13905,7 +13907,7 @@ _linalg_vector_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:345",
+    where=PLACES["aten::linalg_vector_norm"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13955,7 +13957,7 @@ _norm_Scalar = declare(
     "aten::norm.Scalar",
     "(Tensor self, Scalar p=2) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar", 2)),
-    where="schemas/reductions.yaml:354",
+    where=PLACES["aten::norm.Scalar"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -13992,7 +13994,7 @@ _norm_ScalarOpt_dtype = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:362",
+    where=PLACES["aten::norm.ScalarOpt_dtype"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14030,7 +14032,7 @@ _norm_ScalarOpt_dim = declare(
     "aten::norm.ScalarOpt_dim",
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:370",
+    where=PLACES["aten::norm.ScalarOpt_dim"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14071,7 +14073,7 @@ _norm_ScalarOpt_dim_dtype = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool"), ("dtype", "ScalarType")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:379",
+    where=PLACES["aten::norm.ScalarOpt_dim_dtype"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14128,7 +14130,7 @@ _norm_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:384",
+    where=PLACES["aten::norm.dtype_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -14160,7 +14162,7 @@ _frobenius_norm_dim = declare(
     "aten::frobenius_norm.dim",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:391",
+    where=PLACES["aten::frobenius_norm.dim"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14199,7 +14201,7 @@ _frobenius_norm_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:393",
+    where=PLACES["aten::frobenius_norm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14219,7 +14221,7 @@ _dist_default = declare(
     "aten::dist",
     "(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2)),
-    where="schemas/reductions.yaml:395",
+    where=PLACES["aten::dist"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14256,7 +14258,7 @@ _dist_out = declare(
     "(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:400",
+    where=PLACES["aten::dist.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14274,7 +14276,7 @@ _var_mean_default = declare(
     "aten::var_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:405",
+    where=PLACES["aten::var_mean"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14310,7 +14312,7 @@ _var_mean_dim = declare(
     "aten::var_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:410",
+    where=PLACES["aten::var_mean.dim"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14356,7 +14358,7 @@ _var_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:415",
+    where=PLACES["aten::var_mean.correction"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14402,7 +14404,7 @@ _std_mean_default = declare(
     "aten::std_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:424",
+    where=PLACES["aten::std_mean"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14438,7 +14440,7 @@ _std_mean_dim = declare(
     "aten::std_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:429",
+    where=PLACES["aten::std_mean.dim"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14484,7 +14486,7 @@ _std_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:434",
+    where=PLACES["aten::std_mean.correction"],
     tags=("pt2_compliant_tag", "reduction"),
 )
 
@@ -14531,7 +14533,7 @@ _cumsum_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:443",
+    where=PLACES["aten::cumsum"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -14570,7 +14572,7 @@ _cumprod_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:452",
+    where=PLACES["aten::cumprod"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14616,7 +14618,7 @@ _cummax_default = declare(
     "aten::cummax",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:460",
+    where=PLACES["aten::cummax"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14662,7 +14664,7 @@ _cummax_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:464",
+    where=PLACES["aten::cummax.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14689,7 +14691,7 @@ _cummin_default = declare(
     "aten::cummin",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:472",
+    where=PLACES["aten::cummin"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14735,7 +14737,7 @@ _cummin_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:476",
+    where=PLACES["aten::cummin.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14754,7 +14756,7 @@ _logcumsumexp_default = declare(
     "aten::logcumsumexp",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:484",
+    where=PLACES["aten::logcumsumexp"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14796,7 +14798,7 @@ _diff_default = declare(
         ("prepend", "Tensor?", None),
         ("append", "Tensor?", None),
     ),
-    where="schemas/reductions.yaml:492",
+    where=PLACES["aten::diff"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14857,7 +14859,7 @@ _diff_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/reductions.yaml:495",
+    where=PLACES["aten::diff.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14886,7 +14888,7 @@ _trapezoid_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:497",
+    where=PLACES["aten::trapezoid.x"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14923,7 +14925,7 @@ _trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:499",
+    where=PLACES["aten::trapezoid.dx"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14962,7 +14964,7 @@ _trapz_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:501",
+    where=PLACES["aten::trapz.x"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -14999,7 +15001,7 @@ _trapz_dx = declare(
     "(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "float", 1.0), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:505",
+    where=PLACES["aten::trapz.dx"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15038,7 +15040,7 @@ _cumulative_trapezoid_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:509",
+    where=PLACES["aten::cumulative_trapezoid.x"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15075,7 +15077,7 @@ _cumulative_trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:511",
+    where=PLACES["aten::cumulative_trapezoid.dx"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15113,7 +15115,7 @@ _sum_to_size = declare(
     "aten::sum_to_size",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/reductions.yaml:513",
+    where=PLACES["aten::sum_to_size"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15161,7 +15163,7 @@ _sort_default = declare(
     "aten::sort",
     "(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("descending", "bool", False)),
-    where="schemas/sorting.yaml:5",
+    where=PLACES["aten::sort"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -15216,7 +15218,7 @@ _sort_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/sorting.yaml:10",
+    where=PLACES["aten::sort.values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15254,7 +15256,7 @@ _sort_stable = declare(
     "(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("stable", "bool?"), ("dim", "int", -1), ("descending", "bool", False)),
     kwarg_only=1,
-    where="schemas/sorting.yaml:16",
+    where=PLACES["aten::sort.stable"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15312,7 +15314,7 @@ _sort_values_stable = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/sorting.yaml:20",
+    where=PLACES["aten::sort.values_stable"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15344,7 +15346,7 @@ _argsort_default = declare(
     "aten::argsort",
     "(Tensor self, int dim=-1, bool descending=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1), ("descending", "bool", False)),
-    where="schemas/sorting.yaml:26",
+    where=PLACES["aten::argsort"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15383,7 +15385,7 @@ _argsort_stable = declare(
     "(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     (("self", "Tensor"), ("stable", "bool"), ("dim", "int", -1), ("descending", "bool", False)),
     kwarg_only=1,
-    where="schemas/sorting.yaml:31",
+    where=PLACES["aten::argsort.stable"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15424,7 +15426,7 @@ _argsort_stable_out = declare(
     "(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("stable", "bool"), ("dim", "int", -1), ("descending", "bool", False), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:36",
+    where=PLACES["aten::argsort.stable_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15446,7 +15448,7 @@ _msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:41",
+    where=PLACES["aten::msort"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15488,7 +15490,7 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="schemas/sorting.yaml:48",
+    where=PLACES["aten::topk"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -15549,7 +15551,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/sorting.yaml:53",
+    where=PLACES["aten::topk.values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15592,7 +15594,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:59",
+    where=PLACES["aten::kthvalue"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15650,7 +15652,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:63",
+    where=PLACES["aten::kthvalue.values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15682,7 +15684,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:69",
+    where=PLACES["aten::median"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15724,7 +15726,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:76",
+    where=PLACES["aten::median.dim"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15773,7 +15775,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:80",
+    where=PLACES["aten::median.dim_values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15802,7 +15804,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:88",
+    where=PLACES["aten::nanmedian"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15844,7 +15846,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:95",
+    where=PLACES["aten::nanmedian.dim"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15893,7 +15895,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:99",
+    where=PLACES["aten::nanmedian.dim_values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15930,7 +15932,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:107",
+    where=PLACES["aten::mode"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -15979,7 +15981,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:111",
+    where=PLACES["aten::mode.values"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16015,7 +16017,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:119",
+    where=PLACES["aten::quantile"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16071,7 +16073,7 @@ _quantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:122",
+    where=PLACES["aten::quantile.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16109,7 +16111,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:124",
+    where=PLACES["aten::quantile.scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16167,7 +16169,7 @@ _quantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:127",
+    where=PLACES["aten::quantile.scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16207,7 +16209,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:129",
+    where=PLACES["aten::nanquantile"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16263,7 +16265,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:132",
+    where=PLACES["aten::nanquantile.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16301,7 +16303,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:134",
+    where=PLACES["aten::nanquantile.scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16359,7 +16361,7 @@ _nanquantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:137",
+    where=PLACES["aten::nanquantile.scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16392,7 +16394,7 @@ __unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="schemas/sorting.yaml:139",
+    where=PLACES["aten::_unique"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16430,7 +16432,7 @@ __unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:146",
+    where=PLACES["aten::_unique2"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16483,7 +16485,7 @@ _unique_dim_default = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="schemas/sorting.yaml:153",
+    where=PLACES["aten::unique_dim"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16532,7 +16534,7 @@ _unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="schemas/sorting.yaml:160",
+    where=PLACES["aten::unique_consecutive"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16578,7 +16580,7 @@ _unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:167",
+    where=PLACES["aten::unique_dim_consecutive"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16633,7 +16635,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:174",
+    where=PLACES["aten::searchsorted.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16698,7 +16700,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:181",
+    where=PLACES["aten::searchsorted.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16752,7 +16754,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:188",
+    where=PLACES["aten::bucketize.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16791,7 +16793,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:195",
+    where=PLACES["aten::bucketize.Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16831,7 +16833,7 @@ _bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="schemas/sorting.yaml:201",
+    where=PLACES["aten::bincount"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16869,7 +16871,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="schemas/sorting.yaml:209",
+    where=PLACES["aten::histc"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16918,7 +16920,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:217",
+    where=PLACES["aten::histogram.bins_tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -16986,7 +16988,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:221",
+    where=PLACES["aten::histogram.bins_tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17030,7 +17032,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:227",
+    where=PLACES["aten::histogram.bin_ct"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17099,7 +17101,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:231",
+    where=PLACES["aten::histogram.bin_ct_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17132,7 +17134,7 @@ _mm_default = declare(
     "aten::mm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="schemas/linear_algebra.yaml:7",
+    where=PLACES["aten::mm"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -17166,7 +17168,7 @@ _bmm_default = declare(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="schemas/linear_algebra.yaml:16",
+    where=PLACES["aten::bmm"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -17200,7 +17202,7 @@ _mv_default = declare(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
-    where="schemas/linear_algebra.yaml:25",
+    where=PLACES["aten::mv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17234,7 +17236,7 @@ _dot_default = declare(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
-    where="schemas/linear_algebra.yaml:33",
+    where=PLACES["aten::dot"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17268,7 +17270,7 @@ _vdot_default = declare(
     "aten::vdot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:41",
+    where=PLACES["aten::vdot"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17302,7 +17304,7 @@ _matmul_default = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:49",
+    where=PLACES["aten::matmul"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17337,7 +17339,7 @@ _matmul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:52",
+    where=PLACES["aten::matmul.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17353,7 +17355,7 @@ _linalg_matmul_default = declare(
     "aten::linalg_matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:54",
+    where=PLACES["aten::linalg_matmul"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17388,7 +17390,7 @@ _linalg_vecdot_default = declare(
     "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:61",
+    where=PLACES["aten::linalg_vecdot"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17425,7 +17427,7 @@ _linalg_vecdot_out = declare(
     "(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:65",
+    where=PLACES["aten::linalg_vecdot.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17443,7 +17445,7 @@ _outer_default = declare(
     "aten::outer",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="schemas/linear_algebra.yaml:68",
+    where=PLACES["aten::outer"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17478,7 +17480,7 @@ _outer_out = declare(
     "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:71",
+    where=PLACES["aten::outer.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17494,7 +17496,7 @@ _ger_default = declare(
     "aten::ger",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="schemas/linear_algebra.yaml:73",
+    where=PLACES["aten::ger"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17528,7 +17530,7 @@ _inner_default = declare(
     "aten::inner",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:80",
+    where=PLACES["aten::inner"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17563,7 +17565,7 @@ _inner_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:83",
+    where=PLACES["aten::inner.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17579,7 +17581,7 @@ _tensordot_default = declare(
     "aten::tensordot",
     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
-    where="schemas/linear_algebra.yaml:85",
+    where=PLACES["aten::tensordot"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17618,7 +17620,7 @@ _tensordot_out = declare(
     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:88",
+    where=PLACES["aten::tensordot.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17646,7 +17648,7 @@ _einsum = declare(
     "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:90",
+    where=PLACES["aten::einsum"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17688,7 +17690,7 @@ _kron_default = declare(
     "aten::kron",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:92",
+    where=PLACES["aten::kron"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17723,7 +17725,7 @@ _kron_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:95",
+    where=PLACES["aten::kron.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17739,7 +17741,7 @@ _chain_matmul_default = declare(
     "aten::chain_matmul",
     "(Tensor[] matrices) -> Tensor",
     (("matrices", "Tensor[]"),),
-    where="schemas/linear_algebra.yaml:97",
+    where=PLACES["aten::chain_matmul"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17770,7 +17772,7 @@ _chain_matmul_out = declare(
     "(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
     (("matrices", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:100",
+    where=PLACES["aten::chain_matmul.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17786,7 +17788,7 @@ _linalg_multi_dot_default = declare(
     "aten::linalg_multi_dot",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/linear_algebra.yaml:102",
+    where=PLACES["aten::linalg_multi_dot"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17817,7 +17819,7 @@ _linalg_multi_dot_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:105",
+    where=PLACES["aten::linalg_multi_dot.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17833,7 +17835,7 @@ _linalg_matrix_power_default = declare(
     "aten::linalg_matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/linear_algebra.yaml:108",
+    where=PLACES["aten::linalg_matrix_power"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17870,7 +17872,7 @@ _linalg_matrix_power_out = declare(
     "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:111",
+    where=PLACES["aten::linalg_matrix_power.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17888,7 +17890,7 @@ _matrix_power_default = declare(
     "aten::matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/linear_algebra.yaml:114",
+    where=PLACES["aten::matrix_power"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17925,7 +17927,7 @@ _linalg_cross_default = declare(
     "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:121",
+    where=PLACES["aten::linalg_cross"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17961,7 +17963,7 @@ _cross_default = declare(
     "aten::cross",
     "(Tensor self, Tensor other, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
-    where="schemas/linear_algebra.yaml:130",
+    where=PLACES["aten::cross"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -17998,7 +18000,7 @@ _cross_out = declare(
     "(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:133",
+    where=PLACES["aten::cross.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18017,7 +18019,7 @@ _addmm_default = declare(
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:137",
+    where=PLACES["aten::addmm"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -18056,7 +18058,7 @@ _addmv_default = declare(
     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:146",
+    where=PLACES["aten::addmv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18095,7 +18097,7 @@ _baddbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
+    where=PLACES["aten::baddbmm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18134,7 +18136,7 @@ _addbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:162",
+    where=PLACES["aten::addbmm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18173,7 +18175,7 @@ _addr_default = declare(
     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:170",
+    where=PLACES["aten::addr"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18211,7 +18213,7 @@ _trace_default = declare(
     "aten::trace",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:180",
+    where=PLACES["aten::trace"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18246,7 +18248,7 @@ _linalg_diagonal = declare(
     "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:187",
+    where=PLACES["aten::linalg_diagonal"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18265,7 +18267,7 @@ __linalg_check_errors = declare(
     "(Tensor info, str api_name, *, bool is_matrix) -> ()",
     (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:195",
+    where=PLACES["aten::_linalg_check_errors"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18320,7 +18322,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:200",
+    where=PLACES["aten::linalg_inv_ex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18349,7 +18351,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:204",
+    where=PLACES["aten::linalg_inv_ex.inverse"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18369,7 +18371,7 @@ _linalg_inv_default = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:213",
+    where=PLACES["aten::linalg_inv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18388,7 +18390,7 @@ _linalg_inv_out = declare(
     "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:216",
+    where=PLACES["aten::linalg_inv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18406,7 +18408,7 @@ _inverse_default = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:219",
+    where=PLACES["aten::inverse"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18452,7 +18454,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:226",
+    where=PLACES["aten::_linalg_solve_ex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18493,7 +18495,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:229",
+    where=PLACES["aten::_linalg_solve_ex.result"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18523,7 +18525,7 @@ _linalg_solve_ex_default_ = declare(
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:239",
+    where=PLACES["aten::linalg_solve_ex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18559,7 +18561,7 @@ _linalg_solve_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:242",
+    where=PLACES["aten::linalg_solve_ex.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18580,7 +18582,7 @@ _linalg_solve_default = declare(
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:245",
+    where=PLACES["aten::linalg_solve"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18599,7 +18601,7 @@ _linalg_solve_out = declare(
     "(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:248",
+    where=PLACES["aten::linalg_solve.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18618,7 +18620,7 @@ _linalg_solve_triangular_default = declare(
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:251",
+    where=PLACES["aten::linalg_solve_triangular"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18680,7 +18682,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="schemas/linear_algebra.yaml:260",
+    where=PLACES["aten::triangular_solve"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18718,7 +18720,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/linear_algebra.yaml:264",
+    where=PLACES["aten::triangular_solve.X"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18738,7 +18740,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:272",
+    where=PLACES["aten::cholesky_solve"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18774,7 +18776,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:280",
+    where=PLACES["aten::cholesky_inverse"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18811,7 +18813,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:288",
+    where=PLACES["aten::linalg_lu_solve"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18856,7 +18858,7 @@ _linalg_tensorinv_default = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="schemas/linear_algebra.yaml:297",
+    where=PLACES["aten::linalg_tensorinv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18893,7 +18895,7 @@ _linalg_tensorinv_out = declare(
     "(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("ind", "int", 2), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:301",
+    where=PLACES["aten::linalg_tensorinv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18911,7 +18913,7 @@ _linalg_tensorsolve_default = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="schemas/linear_algebra.yaml:304",
+    where=PLACES["aten::linalg_tensorsolve"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -18948,7 +18950,7 @@ _linalg_tensorsolve_out = declare(
     "(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:308",
+    where=PLACES["aten::linalg_tensorsolve.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18975,7 +18977,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:313",
+    where=PLACES["aten::_linalg_det"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19005,7 +19007,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:316",
+    where=PLACES["aten::_linalg_det.result"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19025,7 +19027,7 @@ _linalg_det_default_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:325",
+    where=PLACES["aten::linalg_det"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19043,7 +19045,7 @@ _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:333",
+    where=PLACES["aten::det"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19089,7 +19091,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:338",
+    where=PLACES["aten::_linalg_slogdet"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19120,7 +19122,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:341",
+    where=PLACES["aten::_linalg_slogdet.sign"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19148,7 +19150,7 @@ _linalg_slogdet_default_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:351",
+    where=PLACES["aten::linalg_slogdet"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19176,7 +19178,7 @@ _linalg_slogdet_out = declare(
     "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:354",
+    where=PLACES["aten::linalg_slogdet.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19203,7 +19205,7 @@ _slogdet_default = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:357",
+    where=PLACES["aten::slogdet"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19247,7 +19249,7 @@ _slogdet_out = declare(
     "(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     (("self", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:362",
+    where=PLACES["aten::slogdet.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19264,7 +19266,7 @@ _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:364",
+    where=PLACES["aten::logdet"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19310,7 +19312,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:369",
+    where=PLACES["aten::linalg_lu_factor_ex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19347,7 +19349,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:374",
+    where=PLACES["aten::linalg_lu_factor_ex.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19376,7 +19378,7 @@ _linalg_lu_factor_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:382",
+    where=PLACES["aten::linalg_lu_factor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19404,7 +19406,7 @@ _linalg_lu_factor_out = declare(
     "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
     (("A", "Tensor"), ("pivot", "bool", True), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:386",
+    where=PLACES["aten::linalg_lu_factor.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19434,7 +19436,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:389",
+    where=PLACES["aten::linalg_lu"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19464,7 +19466,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:394",
+    where=PLACES["aten::linalg_lu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19493,7 +19495,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:402",
+    where=PLACES["aten::linalg_cholesky_ex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19553,7 +19555,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:406",
+    where=PLACES["aten::linalg_cholesky_ex.L"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19583,7 +19585,7 @@ _linalg_cholesky_default = declare(
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:415",
+    where=PLACES["aten::linalg_cholesky"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19620,7 +19622,7 @@ _linalg_cholesky_out = declare(
     "(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:418",
+    where=PLACES["aten::linalg_cholesky.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19638,7 +19640,7 @@ _cholesky_default = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:421",
+    where=PLACES["aten::cholesky"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19675,7 +19677,7 @@ _cholesky_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:424",
+    where=PLACES["aten::cholesky.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19701,7 +19703,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="schemas/linear_algebra.yaml:426",
+    where=PLACES["aten::linalg_qr"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19729,7 +19731,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:431",
+    where=PLACES["aten::linalg_qr.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19756,7 +19758,7 @@ _qr_default = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="schemas/linear_algebra.yaml:438",
+    where=PLACES["aten::qr"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19802,7 +19804,7 @@ _qr_Q = declare(
     "(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("self", "Tensor"), ("some", "bool", True), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:443",
+    where=PLACES["aten::qr.Q"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19829,7 +19831,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="schemas/linear_algebra.yaml:447",
+    where=PLACES["aten::_linalg_eigh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19864,7 +19866,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:450",
+    where=PLACES["aten::_linalg_eigh.eigenvalues"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19892,7 +19894,7 @@ _linalg_eigh_default_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="schemas/linear_algebra.yaml:458",
+    where=PLACES["aten::linalg_eigh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -19939,7 +19941,7 @@ _linalg_eigh_eigvals = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("UPLO", "str", "L"), ("eigvals", "Tensor"), ("eigvecs", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:463",
+    where=PLACES["aten::linalg_eigh.eigvals"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19965,7 +19967,7 @@ _linalg_eigvalsh_default = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="schemas/linear_algebra.yaml:466",
+    where=PLACES["aten::linalg_eigvalsh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20002,7 +20004,7 @@ _linalg_eigvalsh_out = declare(
     '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
     (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:469",
+    where=PLACES["aten::linalg_eigvalsh.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20028,7 +20030,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:472",
+    where=PLACES["aten::linalg_eig"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20073,7 +20075,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:477",
+    where=PLACES["aten::linalg_eig.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20091,7 +20093,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:486",
+    where=PLACES["aten::_linalg_eigvals"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20127,7 +20129,7 @@ _linalg_eigvals_default = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:492",
+    where=PLACES["aten::linalg_eigvals"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20162,7 +20164,7 @@ _linalg_eigvals_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:495",
+    where=PLACES["aten::linalg_eigvals.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20189,7 +20191,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:498",
+    where=PLACES["aten::_linalg_svd"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20228,7 +20230,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:502",
+    where=PLACES["aten::_linalg_svd.U"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20258,7 +20260,7 @@ _linalg_svd_default_ = declare(
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:508",
+    where=PLACES["aten::linalg_svd"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20295,7 +20297,7 @@ _linalg_svd_U_ = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:514",
+    where=PLACES["aten::linalg_svd.U"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20316,7 +20318,7 @@ _linalg_svdvals_default = declare(
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:517",
+    where=PLACES["aten::linalg_svdvals"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20335,7 +20337,7 @@ _linalg_svdvals_out = declare(
     "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:521",
+    where=PLACES["aten::linalg_svdvals.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20362,7 +20364,7 @@ _svd_default = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="schemas/linear_algebra.yaml:525",
+    where=PLACES["aten::svd"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20419,7 +20421,7 @@ _svd_U = declare(
         ("V", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:528",
+    where=PLACES["aten::svd.U"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20442,7 +20444,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:532",
+    where=PLACES["aten::linalg_pinv.atol_rtol_tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20494,7 +20496,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:540",
+    where=PLACES["aten::linalg_pinv.atol_rtol_float"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20547,7 +20549,7 @@ _linalg_pinv_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:544",
+    where=PLACES["aten::linalg_pinv.atol_rtol_float_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20577,7 +20579,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:547",
+    where=PLACES["aten::linalg_pinv"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20615,7 +20617,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:555",
+    where=PLACES["aten::linalg_pinv.rcond_tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20652,7 +20654,7 @@ _linalg_pinv_out_rcond_tensor = declare(
     "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:561",
+    where=PLACES["aten::linalg_pinv.out_rcond_tensor"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20670,7 +20672,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="schemas/linear_algebra.yaml:564",
+    where=PLACES["aten::pinverse"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20709,7 +20711,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:569",
+    where=PLACES["aten::linalg_matrix_rank.atol_rtol_tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20768,7 +20770,7 @@ _linalg_matrix_rank_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:573",
+    where=PLACES["aten::linalg_matrix_rank.atol_rtol_tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20795,7 +20797,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:576",
+    where=PLACES["aten::linalg_matrix_rank.atol_rtol_float"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20848,7 +20850,7 @@ _linalg_matrix_rank_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:580",
+    where=PLACES["aten::linalg_matrix_rank.atol_rtol_float_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20878,7 +20880,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:583",
+    where=PLACES["aten::linalg_matrix_rank"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20916,7 +20918,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:591",
+    where=PLACES["aten::linalg_matrix_rank.tol_tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -20953,7 +20955,7 @@ _linalg_matrix_rank_out_tol_tensor = declare(
     "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:597",
+    where=PLACES["aten::linalg_matrix_rank.out_tol_tensor"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20978,7 +20980,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:602",
+    where=PLACES["aten::linalg_matrix_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21037,7 +21039,7 @@ _linalg_matrix_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:605",
+    where=PLACES["aten::linalg_matrix_norm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21077,7 +21079,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:608",
+    where=PLACES["aten::linalg_matrix_norm.str_ord"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21136,7 +21138,7 @@ _linalg_matrix_norm_str_ord_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:611",
+    where=PLACES["aten::linalg_matrix_norm.str_ord_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21176,7 +21178,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:614",
+    where=PLACES["aten::linalg_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21234,7 +21236,7 @@ _linalg_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:618",
+    where=PLACES["aten::linalg_norm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21274,7 +21276,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:621",
+    where=PLACES["aten::linalg_norm.ord_str"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21332,7 +21334,7 @@ _linalg_norm_ord_str_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:625",
+    where=PLACES["aten::linalg_norm.ord_str_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21365,7 +21367,7 @@ _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:628",
+    where=PLACES["aten::nuclear_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21401,7 +21403,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:635",
+    where=PLACES["aten::nuclear_norm.dim"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21440,7 +21442,7 @@ _nuclear_norm_dim_out = declare(
     "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:638",
+    where=PLACES["aten::nuclear_norm.dim_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21460,7 +21462,7 @@ _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="schemas/linear_algebra.yaml:640",
+    where=PLACES["aten::linalg_cond"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21497,7 +21499,7 @@ _linalg_cond_out = declare(
     "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:644",
+    where=PLACES["aten::linalg_cond.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21515,7 +21517,7 @@ _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="schemas/linear_algebra.yaml:647",
+    where=PLACES["aten::linalg_cond.p_str"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21552,7 +21554,7 @@ _linalg_cond_p_str_out = declare(
     "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:651",
+    where=PLACES["aten::linalg_cond.p_str_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21570,7 +21572,7 @@ _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="schemas/linear_algebra.yaml:654",
+    where=PLACES["aten::cdist"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21616,7 +21618,7 @@ __euclidean_dist_default = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="schemas/linear_algebra.yaml:656",
+    where=PLACES["aten::_euclidean_dist"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21650,7 +21652,7 @@ __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="schemas/linear_algebra.yaml:661",
+    where=PLACES["aten::_cdist_forward"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -21688,7 +21690,7 @@ _alias = declare(
     "aten::alias",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:5",
+    where=PLACES["aten::alias"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -21724,7 +21726,7 @@ _detach = declare(
     "aten::detach",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:12",
+    where=PLACES["aten::detach"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21760,7 +21762,7 @@ _view_default = declare(
     "aten::view",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:18",
+    where=PLACES["aten::view"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -21798,7 +21800,7 @@ _transpose_int = declare(
     "aten::transpose.int",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:25",
+    where=PLACES["aten::transpose.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21838,7 +21840,7 @@ _t = declare(
     "aten::t",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:31",
+    where=PLACES["aten::t"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21874,7 +21876,7 @@ _numpy_T = declare(
     "aten::numpy_T",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:37",
+    where=PLACES["aten::numpy_T"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -21910,7 +21912,7 @@ _permute = declare(
     "aten::permute",
     "(Tensor(a) self, int[] dims) -> Tensor(a)",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="schemas/views.yaml:43",
+    where=PLACES["aten::permute"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -21951,7 +21953,7 @@ _expand = declare(
     "(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="schemas/views.yaml:50",
+    where=PLACES["aten::expand"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -21999,7 +22001,7 @@ _select_int = declare(
     "aten::select.int",
     "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/views.yaml:57",
+    where=PLACES["aten::select.int"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22045,7 +22047,7 @@ _slice_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/views.yaml:64",
+    where=PLACES["aten::slice.Tensor"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22098,7 +22100,7 @@ _unsqueeze = declare(
     "aten::unsqueeze",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:71",
+    where=PLACES["aten::unsqueeze"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22136,7 +22138,7 @@ _squeeze_default = declare(
     "aten::squeeze",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:78",
+    where=PLACES["aten::squeeze"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22170,7 +22172,7 @@ _squeeze_dim = declare(
     "aten::squeeze.dim",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:84",
+    where=PLACES["aten::squeeze.dim"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22206,7 +22208,7 @@ _squeeze_dims = declare(
     "aten::squeeze.dims",
     "(Tensor(a) self, int[] dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:91",
+    where=PLACES["aten::squeeze.dims"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22244,7 +22246,7 @@ _diagonal = declare(
     "aten::diagonal",
     "(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/views.yaml:98",
+    where=PLACES["aten::diagonal"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22286,7 +22288,7 @@ _split_Tensor = declare(
     "aten::split.Tensor",
     "(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:105",
+    where=PLACES["aten::split.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22324,7 +22326,7 @@ _split_with_sizes_default = declare(
     "aten::split_with_sizes",
     "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:111",
+    where=PLACES["aten::split_with_sizes"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22362,7 +22364,7 @@ _unbind_int = declare(
     "aten::unbind.int",
     "(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:118",
+    where=PLACES["aten::unbind.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22398,7 +22400,7 @@ _as_strided = declare(
     "aten::as_strided",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:124",
+    where=PLACES["aten::as_strided"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -22446,7 +22448,7 @@ _split_sizes = declare(
     "aten::split.sizes",
     "(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:130",
+    where=PLACES["aten::split.sizes"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22484,7 +22486,7 @@ _chunk_default = declare(
     "aten::chunk",
     "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:135",
+    where=PLACES["aten::chunk"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22522,7 +22524,7 @@ _reshape = declare(
     "aten::reshape",
     "(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     (("self", "Tensor"), ("shape", "SymInt[]")),
-    where="schemas/views.yaml:138",
+    where=PLACES["aten::reshape"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22562,7 +22564,7 @@ __unsafe_view = declare(
     "aten::_unsafe_view",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:141",
+    where=PLACES["aten::_unsafe_view"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22602,7 +22604,7 @@ _flatten_using_ints = declare(
     "aten::flatten.using_ints",
     "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     (("self", "Tensor"), ("start_dim", "int", 0), ("end_dim", "int", -1)),
-    where="schemas/views.yaml:145",
+    where=PLACES["aten::flatten.using_ints"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22642,7 +22644,7 @@ _expand_as = declare(
     "aten::expand_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:148",
+    where=PLACES["aten::expand_as"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22678,7 +22680,7 @@ _narrow_default = declare(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="schemas/views.yaml:153",
+    where=PLACES["aten::narrow"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22718,7 +22720,7 @@ _movedim_int = declare(
     "aten::movedim.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:156",
+    where=PLACES["aten::movedim.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22756,7 +22758,7 @@ _movedim_intlist = declare(
     "aten::movedim.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:161",
+    where=PLACES["aten::movedim.intlist"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22794,7 +22796,7 @@ _moveaxis_int = declare(
     "aten::moveaxis.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:164",
+    where=PLACES["aten::moveaxis.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22832,7 +22834,7 @@ _moveaxis_intlist = declare(
     "aten::moveaxis.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:169",
+    where=PLACES["aten::moveaxis.intlist"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22870,7 +22872,7 @@ _swapaxes = declare(
     "aten::swapaxes",
     "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:174",
+    where=PLACES["aten::swapaxes"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22910,7 +22912,7 @@ _swapdims = declare(
     "aten::swapdims",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:179",
+    where=PLACES["aten::swapdims"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22950,7 +22952,7 @@ _mT = declare(
     "aten::mT",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:184",
+    where=PLACES["aten::mT"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -22986,7 +22988,7 @@ _mH = declare(
     "aten::mH",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:188",
+    where=PLACES["aten::mH"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23022,7 +23024,7 @@ _adjoint = declare(
     "aten::adjoint",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:192",
+    where=PLACES["aten::adjoint"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23058,7 +23060,7 @@ _matrix_H = declare(
     "aten::matrix_H",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:196",
+    where=PLACES["aten::matrix_H"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23094,7 +23096,7 @@ _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:200",
+    where=PLACES["aten::view_as"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23130,7 +23132,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:205",
+    where=PLACES["aten::reshape_as"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23166,7 +23168,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/views.yaml:210",
+    where=PLACES["aten::_reshape_alias"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23211,7 +23213,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:215",
+    where=PLACES["aten::ravel"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23247,7 +23249,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="schemas/views.yaml:218",
+    where=PLACES["aten::unflatten.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23292,7 +23294,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="schemas/views.yaml:221",
+    where=PLACES["aten::narrow.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23330,7 +23332,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:224",
+    where=PLACES["aten::broadcast_to"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23370,7 +23372,7 @@ _broadcast_tensors_default = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:229",
+    where=PLACES["aten::broadcast_tensors"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23400,7 +23402,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:231",
+    where=PLACES["aten::atleast_1d"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23434,7 +23436,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:235",
+    where=PLACES["aten::atleast_1d.Sequence"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23464,7 +23466,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:237",
+    where=PLACES["aten::atleast_2d"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23498,7 +23500,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:241",
+    where=PLACES["aten::atleast_2d.Sequence"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23528,7 +23530,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:244",
+    where=PLACES["aten::atleast_3d"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23562,7 +23564,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:248",
+    where=PLACES["aten::atleast_3d.Sequence"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23592,7 +23594,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:253",
+    where=PLACES["aten::tensor_split.sections"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23630,7 +23632,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:256",
+    where=PLACES["aten::tensor_split.indices"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23668,7 +23670,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:259",
+    where=PLACES["aten::tensor_split.tensor_indices_or_sections"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23709,7 +23711,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:262",
+    where=PLACES["aten::hsplit.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23745,7 +23747,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:265",
+    where=PLACES["aten::hsplit.array"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23783,7 +23785,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:268",
+    where=PLACES["aten::vsplit.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23819,7 +23821,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:271",
+    where=PLACES["aten::vsplit.array"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23857,7 +23859,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:274",
+    where=PLACES["aten::dsplit.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23893,7 +23895,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:277",
+    where=PLACES["aten::dsplit.array"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23931,7 +23933,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:280",
+    where=PLACES["aten::unsafe_split.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -23969,7 +23971,7 @@ _unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:286",
+    where=PLACES["aten::unsafe_split_with_sizes"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24007,7 +24009,7 @@ _unsafe_chunk_default = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:292",
+    where=PLACES["aten::unsafe_chunk"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24045,7 +24047,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:298",
+    where=PLACES["aten::unfold"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24093,7 +24095,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:304",
+    where=PLACES["aten::view.dtype"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24129,7 +24131,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:310",
+    where=PLACES["aten::view_as_real"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24165,7 +24167,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:316",
+    where=PLACES["aten::view_as_complex"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24201,7 +24203,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:322",
+    where=PLACES["aten::real"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24237,7 +24239,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:325",
+    where=PLACES["aten::imag"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -24273,7 +24275,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:330",
+    where=PLACES["aten::t_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24309,7 +24311,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:336",
+    where=PLACES["aten::transpose_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24349,7 +24351,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:342",
+    where=PLACES["aten::swapaxes_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24389,7 +24391,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:348",
+    where=PLACES["aten::swapdims_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24429,7 +24431,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:354",
+    where=PLACES["aten::unsqueeze_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24467,7 +24469,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:360",
+    where=PLACES["aten::squeeze_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24501,7 +24503,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:366",
+    where=PLACES["aten::squeeze_.dim"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24537,7 +24539,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:372",
+    where=PLACES["aten::squeeze_.dims"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24575,7 +24577,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:378",
+    where=PLACES["aten::as_strided_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24623,7 +24625,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:384",
+    where=PLACES["aten::detach_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24660,7 +24662,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:390",
+    where=PLACES["aten::resize_as_"],
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24704,7 +24706,7 @@ _alias_copy_default = declare(
     "aten::alias_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:5",
+    where=PLACES["aten::alias_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24738,7 +24740,7 @@ _as_strided_copy_default = declare(
     "aten::as_strided_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/view_copies.yaml:12",
+    where=PLACES["aten::as_strided_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24783,7 +24785,7 @@ _detach_copy_default = declare(
     "aten::detach_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:19",
+    where=PLACES["aten::detach_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24817,7 +24819,7 @@ _diagonal_copy_default = declare(
     "aten::diagonal_copy",
     "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/view_copies.yaml:26",
+    where=PLACES["aten::diagonal_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24858,7 +24860,7 @@ _expand_copy_default = declare(
     "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:33",
+    where=PLACES["aten::expand_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24898,7 +24900,7 @@ _permute_copy_default = declare(
     "aten::permute_copy",
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="schemas/view_copies.yaml:40",
+    where=PLACES["aten::permute_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24936,7 +24938,7 @@ __reshape_alias_copy_default = declare(
     "aten::_reshape_alias_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/view_copies.yaml:47",
+    where=PLACES["aten::_reshape_alias_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24974,7 +24976,7 @@ _select_copy_int = declare(
     "aten::select_copy.int",
     "(Tensor self, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/view_copies.yaml:54",
+    where=PLACES["aten::select_copy.int"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25018,7 +25020,7 @@ _slice_copy_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/view_copies.yaml:61",
+    where=PLACES["aten::slice_copy.Tensor"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25066,7 +25068,7 @@ _squeeze_copy_default = declare(
     "aten::squeeze_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:68",
+    where=PLACES["aten::squeeze_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25100,7 +25102,7 @@ _squeeze_copy_dim = declare(
     "aten::squeeze_copy.dim",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/view_copies.yaml:75",
+    where=PLACES["aten::squeeze_copy.dim"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25136,7 +25138,7 @@ _squeeze_copy_dims = declare(
     "aten::squeeze_copy.dims",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/view_copies.yaml:82",
+    where=PLACES["aten::squeeze_copy.dims"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25174,7 +25176,7 @@ _t_copy_default = declare(
     "aten::t_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:89",
+    where=PLACES["aten::t_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25208,7 +25210,7 @@ _transpose_copy_int = declare(
     "aten::transpose_copy.int",
     "(Tensor self, int dim0, int dim1) -> Tensor",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/view_copies.yaml:96",
+    where=PLACES["aten::transpose_copy.int"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25246,7 +25248,7 @@ _unfold_copy_default = declare(
     "aten::unfold_copy",
     "(Tensor self, int dimension, int size, int step) -> Tensor",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/view_copies.yaml:103",
+    where=PLACES["aten::unfold_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25286,7 +25288,7 @@ _unsqueeze_copy_default = declare(
     "aten::unsqueeze_copy",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/view_copies.yaml:110",
+    where=PLACES["aten::unsqueeze_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25322,7 +25324,7 @@ _view_as_complex_copy_default = declare(
     "aten::view_as_complex_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:117",
+    where=PLACES["aten::view_as_complex_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25356,7 +25358,7 @@ _view_as_real_copy_default = declare(
     "aten::view_as_real_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/view_copies.yaml:124",
+    where=PLACES["aten::view_as_real_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25390,7 +25392,7 @@ _view_copy_default = declare(
     "aten::view_copy",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/view_copies.yaml:131",
+    where=PLACES["aten::view_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25428,7 +25430,7 @@ _view_copy_dtype = declare(
     "aten::view_copy.dtype",
     "(Tensor self, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/view_copies.yaml:138",
+    where=PLACES["aten::view_copy.dtype"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25464,7 +25466,7 @@ _flip_default = declare(
     "aten::flip",
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="schemas/shapes.yaml:7",
+    where=PLACES["aten::flip"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -25502,7 +25504,7 @@ _fliplr = declare(
     "aten::fliplr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/shapes.yaml:15",
+    where=PLACES["aten::fliplr"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25538,7 +25540,7 @@ _flipud = declare(
     "aten::flipud",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/shapes.yaml:18",
+    where=PLACES["aten::flipud"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25574,7 +25576,7 @@ _roll_default = declare(
     "aten::roll",
     "(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
     (("self", "Tensor"), ("shifts", "SymInt[1]"), ("dims", "int[1]", ())),
-    where="schemas/shapes.yaml:21",
+    where=PLACES["aten::roll"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25612,7 +25614,7 @@ _rot90_default = declare(
     "aten::rot90",
     "(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
     (("self", "Tensor"), ("k", "int", 1), ("dims", "int[]", (0, 1))),
-    where="schemas/shapes.yaml:28",
+    where=PLACES["aten::rot90"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25650,7 +25652,7 @@ _channel_shuffle_default = declare(
     "aten::channel_shuffle",
     "(Tensor self, SymInt groups) -> Tensor",
     (("self", "Tensor"), ("groups", "SymInt")),
-    where="schemas/shapes.yaml:35",
+    where=PLACES["aten::channel_shuffle"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25686,7 +25688,7 @@ _pixel_shuffle_default = declare(
     "aten::pixel_shuffle",
     "(Tensor self, int upscale_factor) -> Tensor",
     (("self", "Tensor"), ("upscale_factor", "int")),
-    where="schemas/shapes.yaml:41",
+    where=PLACES["aten::pixel_shuffle"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25722,7 +25724,7 @@ _pixel_unshuffle_default = declare(
     "aten::pixel_unshuffle",
     "(Tensor self, int downscale_factor) -> Tensor",
     (("self", "Tensor"), ("downscale_factor", "int")),
-    where="schemas/shapes.yaml:47",
+    where=PLACES["aten::pixel_unshuffle"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25758,7 +25760,7 @@ _narrow_copy_default = declare(
     "aten::narrow_copy",
     "(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="schemas/shapes.yaml:53",
+    where=PLACES["aten::narrow_copy"],
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25798,7 +25800,7 @@ _repeat_default = declare(
     "aten::repeat",
     "(Tensor self, SymInt[] repeats) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt[]")),
-    where="schemas/shapes.yaml:64",
+    where=PLACES["aten::repeat"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -25836,7 +25838,7 @@ _tile = declare(
     "aten::tile",
     "(Tensor self, SymInt[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "SymInt[]")),
-    where="schemas/shapes.yaml:72",
+    where=PLACES["aten::tile"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25877,7 +25879,7 @@ _repeat_interleave_Tensor = declare(
     "(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     (("repeats", "Tensor"), ("output_size", "SymInt?", None)),
     kwarg_only=1,
-    where="schemas/shapes.yaml:75",
+    where=PLACES["aten::repeat_interleave.Tensor"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -25914,7 +25916,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:83",
+    where=PLACES["aten::repeat_interleave.self_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -25959,7 +25961,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:86",
+    where=PLACES["aten::repeat_interleave.self_int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26005,7 +26007,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:91",
+    where=PLACES["aten::concat"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26038,7 +26040,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:95",
+    where=PLACES["aten::concat.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26056,7 +26058,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:99",
+    where=PLACES["aten::concatenate"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26089,7 +26091,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:103",
+    where=PLACES["aten::concatenate.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26107,7 +26109,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:107",
+    where=PLACES["aten::hstack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26138,7 +26140,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:109",
+    where=PLACES["aten::hstack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26154,7 +26156,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:111",
+    where=PLACES["aten::vstack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26185,7 +26187,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:113",
+    where=PLACES["aten::vstack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26201,7 +26203,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:115",
+    where=PLACES["aten::row_stack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26232,7 +26234,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:119",
+    where=PLACES["aten::row_stack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26248,7 +26250,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:123",
+    where=PLACES["aten::dstack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26279,7 +26281,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:125",
+    where=PLACES["aten::dstack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26295,7 +26297,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:127",
+    where=PLACES["aten::column_stack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26326,7 +26328,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:129",
+    where=PLACES["aten::column_stack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26342,7 +26344,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:131",
+    where=PLACES["aten::block_diag"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26372,7 +26374,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:138",
+    where=PLACES["aten::meshgrid"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26403,7 +26405,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:140",
+    where=PLACES["aten::meshgrid.indexing"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26435,7 +26437,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:142",
+    where=PLACES["aten::cartesian_prod"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -26467,7 +26469,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="schemas/shapes.yaml:146",
+    where=PLACES["aten::combinations"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26507,7 +26509,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="schemas/shapes.yaml:151",
+    where=PLACES["aten::diag"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26544,7 +26546,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:154",
+    where=PLACES["aten::diag.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26562,7 +26564,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="schemas/shapes.yaml:156",
+    where=PLACES["aten::diagflat"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26600,7 +26602,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="schemas/shapes.yaml:159",
+    where=PLACES["aten::diag_embed"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26650,7 +26652,7 @@ _tril_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:166",
+    where=PLACES["aten::tril_indices"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26701,7 +26703,7 @@ _tril_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:171",
+    where=PLACES["aten::tril_indices.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -26733,7 +26735,7 @@ _triu_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:174",
+    where=PLACES["aten::triu_indices"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26784,7 +26786,7 @@ _triu_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:179",
+    where=PLACES["aten::triu_indices.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -26813,7 +26815,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/shapes.yaml:184",
+    where=PLACES["aten::slice_scatter"],
     tags=("core", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -26862,7 +26864,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/shapes.yaml:192",
+    where=PLACES["aten::select_scatter"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -26900,7 +26902,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/shapes.yaml:200",
+    where=PLACES["aten::diagonal_scatter"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26946,7 +26948,7 @@ _as_strided_scatter_default = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="schemas/shapes.yaml:207",
+    where=PLACES["aten::as_strided_scatter"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -26992,7 +26994,7 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="schemas/shapes.yaml:215",
+    where=PLACES["aten::constant_pad_nd"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27030,7 +27032,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:223",
+    where=PLACES["aten::reflection_pad1d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27066,7 +27068,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:232",
+    where=PLACES["aten::reflection_pad2d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27102,7 +27104,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:241",
+    where=PLACES["aten::reflection_pad3d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27138,7 +27140,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:250",
+    where=PLACES["aten::replication_pad1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27174,7 +27176,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:258",
+    where=PLACES["aten::replication_pad2d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27210,7 +27212,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:267",
+    where=PLACES["aten::replication_pad3d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27246,7 +27248,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="schemas/shapes.yaml:276",
+    where=PLACES["aten::_pad_circular"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27286,7 +27288,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:279",
+    where=PLACES["aten::_pad_enum"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27334,7 +27336,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:282",
+    where=PLACES["aten::pad"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27352,7 +27354,7 @@ _cat_default = declare(
     "aten::cat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/indexing.yaml:5",
+    where=PLACES["aten::cat"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27384,7 +27386,7 @@ _stack_default = declare(
     "aten::stack",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/indexing.yaml:13",
+    where=PLACES["aten::stack"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27416,7 +27418,7 @@ _index_Tensor = declare(
     "aten::index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="schemas/indexing.yaml:20",
+    where=PLACES["aten::index.Tensor"],
     tags=("core", "dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -27447,7 +27449,7 @@ _index_put_default = declare(
     "aten::index_put",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:30",
+    where=PLACES["aten::index_put"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27485,7 +27487,7 @@ _index_select_default = declare(
     "aten::index_select",
     "(Tensor self, int dim, Tensor index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor")),
-    where="schemas/indexing.yaml:40",
+    where=PLACES["aten::index_select"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27522,7 +27524,7 @@ _gather_default = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False)),
     kwarg_only=3,
-    where="schemas/indexing.yaml:49",
+    where=PLACES["aten::gather"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27560,7 +27562,7 @@ _take_default = declare(
     "aten::take",
     "(Tensor self, Tensor index) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor")),
-    where="schemas/indexing.yaml:58",
+    where=PLACES["aten::take"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27594,7 +27596,7 @@ _take_along_dim_default = declare(
     "aten::take_along_dim",
     "(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None)),
-    where="schemas/indexing.yaml:66",
+    where=PLACES["aten::take_along_dim"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27631,7 +27633,7 @@ _take_along_dim_out = declare(
     "(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:69",
+    where=PLACES["aten::take_along_dim.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -27649,7 +27651,7 @@ __unsafe_index_Tensor = declare(
     "aten::_unsafe_index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="schemas/indexing.yaml:71",
+    where=PLACES["aten::_unsafe_index.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27686,7 +27688,7 @@ _put_default = declare(
     "aten::put",
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:77",
+    where=PLACES["aten::put"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27722,7 +27724,7 @@ _scatter_src = declare(
     "aten::scatter.src",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:85",
+    where=PLACES["aten::scatter.src"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27758,7 +27760,7 @@ _scatter_value = declare(
     "aten::scatter.value",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:94",
+    where=PLACES["aten::scatter.value"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27797,7 +27799,7 @@ _scatter_reduce__ = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:103",
+    where=PLACES["aten::scatter.reduce"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27836,7 +27838,7 @@ _scatter_value_reduce = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:111",
+    where=PLACES["aten::scatter.value_reduce"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -27876,7 +27878,7 @@ _scatter_add_default = declare(
     "aten::scatter_add",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:119",
+    where=PLACES["aten::scatter_add"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27920,7 +27922,7 @@ _scatter_reduce_two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:128",
+    where=PLACES["aten::scatter_reduce.two"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27969,7 +27971,7 @@ _index_add_default = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="schemas/indexing.yaml:137",
+    where=PLACES["aten::index_add"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28015,7 +28017,7 @@ _index_reduce_default = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:145",
+    where=PLACES["aten::index_reduce"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28063,7 +28065,7 @@ _index_copy_default = declare(
     "aten::index_copy",
     "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:153",
+    where=PLACES["aten::index_copy"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28099,7 +28101,7 @@ _index_fill_int_Scalar = declare(
     "aten::index_fill.int_Scalar",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:161",
+    where=PLACES["aten::index_fill.int_Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28137,7 +28139,7 @@ _index_fill_int_Tensor = declare(
     "aten::index_fill.int_Tensor",
     "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:169",
+    where=PLACES["aten::index_fill.int_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28173,7 +28175,7 @@ _masked_scatter_default = declare(
     "aten::masked_scatter",
     "(Tensor self, Tensor mask, Tensor source) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:179",
+    where=PLACES["aten::masked_scatter"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -28207,7 +28209,7 @@ _masked_fill_Scalar = declare(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:188",
+    where=PLACES["aten::masked_fill.Scalar"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28243,7 +28245,7 @@ _masked_fill_Tensor = declare(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:197",
+    where=PLACES["aten::masked_fill.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28277,7 +28279,7 @@ _masked_select_default = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
-    where="schemas/indexing.yaml:205",
+    where=PLACES["aten::masked_select"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28312,7 +28314,7 @@ _masked_select_out = declare(
     "(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:209",
+    where=PLACES["aten::masked_select.out"],
     tags=("dynamic_output_shape", "out", "pt2_compliant_tag"),
 )
 
@@ -28328,7 +28330,7 @@ _nonzero_default = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:212",
+    where=PLACES["aten::nonzero"],
     tags=("core", "dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28362,7 +28364,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:221",
+    where=PLACES["aten::argwhere"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28398,7 +28400,7 @@ _nonzero_numpy_default = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:227",
+    where=PLACES["aten::nonzero_numpy"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28432,7 +28434,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="schemas/indexing.yaml:232",
+    where=PLACES["aten::where"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28466,7 +28468,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:236",
+    where=PLACES["aten::tril"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28502,7 +28504,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:244",
+    where=PLACES["aten::triu"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28538,7 +28540,7 @@ __softmax_default = declare(
     "aten::_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
-    where="schemas/nn.yaml:5",
+    where=PLACES["aten::_softmax"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -28576,7 +28578,7 @@ __log_softmax_default = declare(
     "aten::_log_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
-    where="schemas/nn.yaml:13",
+    where=PLACES["aten::_log_softmax"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -28614,7 +28616,7 @@ _softmax_int = declare(
     "aten::softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:21",
+    where=PLACES["aten::softmax.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28652,7 +28654,7 @@ _log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:28",
+    where=PLACES["aten::log_softmax.int"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28690,7 +28692,7 @@ __safe_softmax = declare(
     "aten::_safe_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:35",
+    where=PLACES["aten::_safe_softmax"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28735,7 +28737,7 @@ _linear_default = declare(
     "aten::linear",
     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="schemas/nn.yaml:39",
+    where=PLACES["aten::linear"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28772,7 +28774,7 @@ _linear_out = declare(
     "(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:41",
+    where=PLACES["aten::linear.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28788,7 +28790,7 @@ _bilinear = declare(
     "aten::bilinear",
     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input1", "Tensor"), ("input2", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="schemas/nn.yaml:43",
+    where=PLACES["aten::bilinear"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -28845,7 +28847,7 @@ _embedding_default = declare(
         ("scale_grad_by_freq", "bool", False),
         ("sparse", "bool", False),
     ),
-    where="schemas/nn.yaml:47",
+    where=PLACES["aten::embedding"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -28892,7 +28894,7 @@ _embedding_renorm_default = declare(
     "aten::embedding_renorm",
     "(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="schemas/nn.yaml:54",
+    where=PLACES["aten::embedding_renorm"],
     tags=("generated", "pt2_compliant_tag"),
 )
 
@@ -28930,7 +28932,7 @@ _one_hot = declare(
     "aten::one_hot",
     "(Tensor self, int num_classes=-1) -> Tensor",
     (("self", "Tensor"), ("num_classes", "int", -1)),
-    where="schemas/nn.yaml:62",
+    where=PLACES["aten::one_hot"],
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28968,7 +28970,7 @@ _native_dropout_default = declare(
     "aten::native_dropout",
     "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?")),
-    where="schemas/nn.yaml:67",
+    where=PLACES["aten::native_dropout"],
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29006,7 +29008,7 @@ _dropout = declare(
     "aten::dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:74",
+    where=PLACES["aten::dropout"],
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29046,7 +29048,7 @@ _dropout_ = declare(
     "aten::dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:77",
+    where=PLACES["aten::dropout_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29086,7 +29088,7 @@ _feature_dropout = declare(
     "aten::feature_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:80",
+    where=PLACES["aten::feature_dropout"],
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29126,7 +29128,7 @@ _feature_dropout_ = declare(
     "aten::feature_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:83",
+    where=PLACES["aten::feature_dropout_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29166,7 +29168,7 @@ _alpha_dropout = declare(
     "aten::alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:86",
+    where=PLACES["aten::alpha_dropout"],
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29206,7 +29208,7 @@ _alpha_dropout_ = declare(
     "aten::alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:89",
+    where=PLACES["aten::alpha_dropout_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29246,7 +29248,7 @@ _feature_alpha_dropout = declare(
     "aten::feature_alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:92",
+    where=PLACES["aten::feature_alpha_dropout"],
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29291,7 +29293,7 @@ _feature_alpha_dropout_ = declare(
     "aten::feature_alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:95",
+    where=PLACES["aten::feature_alpha_dropout_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29347,7 +29349,7 @@ _scaled_dot_product_attention = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=6,
-    where="schemas/nn.yaml:100",
+    where=PLACES["aten::scaled_dot_product_attention"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29426,7 +29428,7 @@ __scaled_dot_product_attention_math = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=7,
-    where="schemas/nn.yaml:103",
+    where=PLACES["aten::_scaled_dot_product_attention_math"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29524,7 +29526,7 @@ _native_layer_norm_default = declare(
         ("bias", "Tensor?"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:5",
+    where=PLACES["aten::native_layer_norm"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -29586,7 +29588,7 @@ _layer_norm = declare(
         ("eps", "float", 1e-05),
         ("cudnn_enable", "bool", True),
     ),
-    where="schemas/normalization.yaml:15",
+    where=PLACES["aten::layer_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -29646,7 +29648,7 @@ _rms_norm = declare(
     "aten::rms_norm",
     "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     (("input", "Tensor"), ("normalized_shape", "SymInt[]"), ("weight", "Tensor?", None), ("eps", "float?", None)),
-    where="schemas/normalization.yaml:19",
+    where=PLACES["aten::rms_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -29694,7 +29696,7 @@ __fused_rms_norm = declare(
     "aten::_fused_rms_norm",
     "(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("normalized_shape", "int[]"), ("weight", "Tensor?"), ("eps", "float?")),
-    where="schemas/normalization.yaml:21",
+    where=PLACES["aten::_fused_rms_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -29752,7 +29754,7 @@ _native_group_norm_default = declare(
         ("group", "int"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:23",
+    where=PLACES["aten::native_group_norm"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -29823,7 +29825,7 @@ _group_norm = declare(
         ("eps", "float", 1e-05),
         ("cudnn_enabled", "bool", True),
     ),
-    where="schemas/normalization.yaml:33",
+    where=PLACES["aten::group_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -29893,7 +29895,7 @@ __native_batch_norm_legit_functional = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:37",
+    where=PLACES["aten::_native_batch_norm_legit_functional"],
     tags=("generated", "pt2_compliant_tag"),
 )
 
@@ -29987,7 +29989,7 @@ __native_batch_norm_legit_no_stats = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:48",
+    where=PLACES["aten::_native_batch_norm_legit.no_stats"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30056,7 +30058,7 @@ __native_batch_norm_legit_no_stats_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/normalization.yaml:52",
+    where=PLACES["aten::_native_batch_norm_legit.no_stats_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30111,7 +30113,7 @@ __native_batch_norm_legit_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:61",
+    where=PLACES["aten::_native_batch_norm_legit"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30205,7 +30207,7 @@ __native_batch_norm_legit_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:66",
+    where=PLACES["aten::_native_batch_norm_legit.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30263,7 +30265,7 @@ __native_batch_norm_legit_no_training_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:68",
+    where=PLACES["aten::_native_batch_norm_legit_no_training"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30347,7 +30349,7 @@ _native_batch_norm_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:74",
+    where=PLACES["aten::native_batch_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -30427,7 +30429,7 @@ _native_batch_norm_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:78",
+    where=PLACES["aten::native_batch_norm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30487,7 +30489,7 @@ _batch_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="schemas/normalization.yaml:80",
+    where=PLACES["aten::batch_norm"],
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -30572,7 +30574,7 @@ _instance_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="schemas/normalization.yaml:83",
+    where=PLACES["aten::instance_norm"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -30666,7 +30668,7 @@ _silu_default = declare(
     "aten::silu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:5",
+    where=PLACES["aten::silu"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30700,7 +30702,7 @@ _mish_default = declare(
     "aten::mish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:13",
+    where=PLACES["aten::mish"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30734,7 +30736,7 @@ _elu_default = declare(
     "aten::elu",
     "(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
     (("self", "Tensor"), ("alpha", "Scalar", 1), ("scale", "Scalar", 1), ("input_scale", "Scalar", 1)),
-    where="schemas/activations.yaml:21",
+    where=PLACES["aten::elu"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30774,7 +30776,7 @@ _celu_default = declare(
     "aten::celu",
     "(Tensor self, Scalar alpha=1.0) -> Tensor",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0)),
-    where="schemas/activations.yaml:29",
+    where=PLACES["aten::celu"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30810,7 +30812,7 @@ _selu = declare(
     "aten::selu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:37",
+    where=PLACES["aten::selu"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30846,7 +30848,7 @@ _selu_ = declare(
     "aten::selu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:42",
+    where=PLACES["aten::selu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30882,7 +30884,7 @@ _leaky_relu_default = declare(
     "aten::leaky_relu",
     "(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01)),
-    where="schemas/activations.yaml:47",
+    where=PLACES["aten::leaky_relu"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30918,7 +30920,7 @@ _prelu = declare(
     "aten::prelu",
     "(Tensor self, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("weight", "Tensor")),
-    where="schemas/activations.yaml:55",
+    where=PLACES["aten::prelu"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -30954,7 +30956,7 @@ __prelu_kernel = declare(
     "aten::_prelu_kernel",
     "(Tensor self, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("weight", "Tensor")),
-    where="schemas/activations.yaml:58",
+    where=PLACES["aten::_prelu_kernel"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -30997,7 +30999,7 @@ _rrelu = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:63",
+    where=PLACES["aten::rrelu"],
     tags=("nondeterministic_seeded", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -31056,7 +31058,7 @@ _rrelu_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:66",
+    where=PLACES["aten::rrelu_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31116,7 +31118,7 @@ _rrelu_with_noise_default = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:69",
+    where=PLACES["aten::rrelu_with_noise"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31176,7 +31178,7 @@ _rrelu_with_noise_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/activations.yaml:72",
+    where=PLACES["aten::rrelu_with_noise.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -31218,7 +31220,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:75",
+    where=PLACES["aten::rrelu_with_noise_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31279,7 +31281,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:78",
+    where=PLACES["aten::rrelu_with_noise_functional"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31332,7 +31334,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="schemas/activations.yaml:84",
+    where=PLACES["aten::softplus"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31370,7 +31372,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:92",
+    where=PLACES["aten::log_sigmoid"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31412,7 +31414,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:98",
+    where=PLACES["aten::log_sigmoid_forward"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31448,7 +31450,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:101",
+    where=PLACES["aten::log_sigmoid_forward.output"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -31464,7 +31466,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:107",
+    where=PLACES["aten::hardtanh"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -31502,7 +31504,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:115",
+    where=PLACES["aten::relu6"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31538,7 +31540,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:120",
+    where=PLACES["aten::relu6_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -31574,7 +31576,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:124",
+    where=PLACES["aten::hardsigmoid"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31608,7 +31610,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:132",
+    where=PLACES["aten::hardswish"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31642,7 +31644,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:139",
+    where=PLACES["aten::hardshrink"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31678,7 +31680,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:148",
+    where=PLACES["aten::softshrink"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31714,7 +31716,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:156",
+    where=PLACES["aten::threshold"],
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31752,7 +31754,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="schemas/activations.yaml:164",
+    where=PLACES["aten::glu"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31788,7 +31790,7 @@ _mse_loss_default = declare(
     "aten::mse_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:7",
+    where=PLACES["aten::mse_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31824,7 +31826,7 @@ _l1_loss = declare(
     "aten::l1_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:14",
+    where=PLACES["aten::l1_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31862,7 +31864,7 @@ _smooth_l1_loss_default = declare(
     "aten::smooth_l1_loss",
     "(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("beta", "float", 1.0)),
-    where="schemas/losses.yaml:16",
+    where=PLACES["aten::smooth_l1_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31900,7 +31902,7 @@ _huber_loss_default = declare(
     "aten::huber_loss",
     "(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("delta", "float", 1.0)),
-    where="schemas/losses.yaml:23",
+    where=PLACES["aten::huber_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31938,7 +31940,7 @@ _binary_cross_entropy_default = declare(
     "aten::binary_cross_entropy",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?", None), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:30",
+    where=PLACES["aten::binary_cross_entropy"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -31992,7 +31994,7 @@ _binary_cross_entropy_with_logits_default = declare(
         ("pos_weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:37",
+    where=PLACES["aten::binary_cross_entropy_with_logits"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32046,7 +32048,7 @@ _kl_div = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("log_target", "bool", False)),
     kwarg_only=3,
-    where="schemas/losses.yaml:42",
+    where=PLACES["aten::kl_div"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32093,7 +32095,7 @@ _soft_margin_loss_default = declare(
     "aten::soft_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:44",
+    where=PLACES["aten::soft_margin_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32129,7 +32131,7 @@ _hinge_embedding_loss = declare(
     "aten::hinge_embedding_loss",
     "(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("margin", "float", 1.0), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:50",
+    where=PLACES["aten::hinge_embedding_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32182,7 +32184,7 @@ _poisson_nll_loss = declare(
         ("eps", "float"),
         ("reduction", "int"),
     ),
-    where="schemas/losses.yaml:52",
+    where=PLACES["aten::poisson_nll_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32240,7 +32242,7 @@ _nll_loss_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:56",
+    where=PLACES["aten::nll_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32300,7 +32302,7 @@ _nll_loss_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="schemas/losses.yaml:62",
+    where=PLACES["aten::nll_loss_forward"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32363,7 +32365,7 @@ _nll_loss_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:65",
+    where=PLACES["aten::nll_loss_forward.output"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32399,7 +32401,7 @@ _nll_loss2d_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:71",
+    where=PLACES["aten::nll_loss2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32459,7 +32461,7 @@ _nll_loss2d_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="schemas/losses.yaml:77",
+    where=PLACES["aten::nll_loss2d_forward"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32522,7 +32524,7 @@ _nll_loss2d_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:80",
+    where=PLACES["aten::nll_loss2d_forward.output"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32558,7 +32560,7 @@ _nll_loss_nd = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:86",
+    where=PLACES["aten::nll_loss_nd"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32620,7 +32622,7 @@ _cross_entropy_loss = declare(
         ("ignore_index", "SymInt", -100),
         ("label_smoothing", "float", 0.0),
     ),
-    where="schemas/losses.yaml:88",
+    where=PLACES["aten::cross_entropy_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32685,7 +32687,7 @@ _multi_margin_loss_default = declare(
         ("weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:90",
+    where=PLACES["aten::multi_margin_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32740,7 +32742,7 @@ _multilabel_margin_loss_default = declare(
     "aten::multilabel_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:97",
+    where=PLACES["aten::multilabel_margin_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32784,7 +32786,7 @@ _multilabel_margin_loss_forward_default = declare(
     "aten::multilabel_margin_loss_forward",
     "(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int")),
-    where="schemas/losses.yaml:103",
+    where=PLACES["aten::multilabel_margin_loss_forward"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32827,7 +32829,7 @@ _multilabel_margin_loss_forward_output = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int"), ("output", "Tensor"), ("is_target", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:106",
+    where=PLACES["aten::multilabel_margin_loss_forward.output"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32859,7 +32861,7 @@ _margin_ranking_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:114",
+    where=PLACES["aten::margin_ranking_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32912,7 +32914,7 @@ _cosine_embedding_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:116",
+    where=PLACES["aten::cosine_embedding_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -32969,7 +32971,7 @@ _triplet_margin_loss = declare(
         ("swap", "bool", False),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:118",
+    where=PLACES["aten::triplet_margin_loss"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33026,7 +33028,7 @@ _cosine_similarity = declare(
     "aten::cosine_similarity",
     "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("dim", "int", 1), ("eps", "float", 1e-08)),
-    where="schemas/losses.yaml:120",
+    where=PLACES["aten::cosine_similarity"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33074,7 +33076,7 @@ _pairwise_distance = declare(
     "aten::pairwise_distance",
     "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("eps", "float", 1e-06), ("keepdim", "bool", False)),
-    where="schemas/losses.yaml:122",
+    where=PLACES["aten::pairwise_distance"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33136,7 +33138,7 @@ _convolution_default_ = declare(
         ("output_padding", "SymInt[]"),
         ("groups", "SymInt"),
     ),
-    where="schemas/convolution.yaml:5",
+    where=PLACES["aten::convolution"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -33231,7 +33233,7 @@ __convolution_default = declare(
         ("cudnn_enabled", "bool"),
         ("allow_tf32", "bool"),
     ),
-    where="schemas/convolution.yaml:12",
+    where=PLACES["aten::_convolution"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33368,7 +33370,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:17",
+    where=PLACES["aten::conv1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33430,7 +33432,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:19",
+    where=PLACES["aten::conv2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33492,7 +33494,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:21",
+    where=PLACES["aten::conv3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33554,7 +33556,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:23",
+    where=PLACES["aten::conv1d.padding"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33616,7 +33618,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:25",
+    where=PLACES["aten::conv2d.padding"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33678,7 +33680,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="schemas/convolution.yaml:27",
+    where=PLACES["aten::conv3d.padding"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33741,7 +33743,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="schemas/convolution.yaml:29",
+    where=PLACES["aten::conv_transpose1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33813,7 +33815,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="schemas/convolution.yaml:31",
+    where=PLACES["aten::conv_transpose2d.input"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33885,7 +33887,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="schemas/convolution.yaml:33",
+    where=PLACES["aten::conv_transpose3d.input"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -33953,7 +33955,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="schemas/convolution.yaml:37",
+    where=PLACES["aten::im2col"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34009,7 +34011,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="schemas/convolution.yaml:44",
+    where=PLACES["aten::col2im"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34069,7 +34071,7 @@ _max_pool2d_with_indices_default = declare(
         ("dilation", "int[2]", (1, 1)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:5",
+    where=PLACES["aten::max_pool2d_with_indices"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34132,7 +34134,7 @@ _max_pool2d_with_indices_out = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/pooling.yaml:9",
+    where=PLACES["aten::max_pool2d_with_indices.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -34177,7 +34179,7 @@ _max_pool3d_with_indices_default = declare(
         ("dilation", "int[3]", (1, 1, 1)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:17",
+    where=PLACES["aten::max_pool3d_with_indices"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34240,7 +34242,7 @@ _max_pool3d_with_indices_out = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/pooling.yaml:21",
+    where=PLACES["aten::max_pool3d_with_indices.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -34285,7 +34287,7 @@ _max_pool1d_with_indices = declare(
         ("dilation", "int[1]", (1,)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:29",
+    where=PLACES["aten::max_pool1d_with_indices"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34348,7 +34350,7 @@ _max_pool1d = declare(
         ("dilation", "int[1]", (1,)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:31",
+    where=PLACES["aten::max_pool1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34411,7 +34413,7 @@ _max_pool2d = declare(
         ("dilation", "int[2]", (1, 1)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:33",
+    where=PLACES["aten::max_pool2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34474,7 +34476,7 @@ _max_pool3d = declare(
         ("dilation", "int[3]", (1, 1, 1)),
         ("ceil_mode", "bool", False),
     ),
-    where="schemas/pooling.yaml:37",
+    where=PLACES["aten::max_pool3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34538,7 +34540,7 @@ _avg_pool2d_default = declare(
         ("count_include_pad", "bool", True),
         ("divisor_override", "int?", None),
     ),
-    where="schemas/pooling.yaml:41",
+    where=PLACES["aten::avg_pool2d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34610,7 +34612,7 @@ _avg_pool3d_default = declare(
         ("count_include_pad", "bool", True),
         ("divisor_override", "int?", None),
     ),
-    where="schemas/pooling.yaml:49",
+    where=PLACES["aten::avg_pool3d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34681,7 +34683,7 @@ _avg_pool1d_default = declare(
         ("ceil_mode", "bool", False),
         ("count_include_pad", "bool", True),
     ),
-    where="schemas/pooling.yaml:57",
+    where=PLACES["aten::avg_pool1d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34743,7 +34745,7 @@ _avg_pool1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/pooling.yaml:60",
+    where=PLACES["aten::avg_pool1d.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -34779,7 +34781,7 @@ __adaptive_avg_pool2d_default = declare(
     "aten::_adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="schemas/pooling.yaml:65",
+    where=PLACES["aten::_adaptive_avg_pool2d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34815,7 +34817,7 @@ __adaptive_avg_pool3d_default = declare(
     "aten::_adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="schemas/pooling.yaml:72",
+    where=PLACES["aten::_adaptive_avg_pool3d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34851,7 +34853,7 @@ _adaptive_avg_pool1d_default = declare(
     "aten::adaptive_avg_pool1d",
     "(Tensor self, int[1] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="schemas/pooling.yaml:79",
+    where=PLACES["aten::adaptive_avg_pool1d"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34888,7 +34890,7 @@ _adaptive_avg_pool1d_out = declare(
     "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "int[1]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:82",
+    where=PLACES["aten::adaptive_avg_pool1d.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -34906,7 +34908,7 @@ _adaptive_avg_pool2d_default_ = declare(
     "aten::adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="schemas/pooling.yaml:85",
+    where=PLACES["aten::adaptive_avg_pool2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34942,7 +34944,7 @@ _adaptive_avg_pool3d_default_ = declare(
     "aten::adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="schemas/pooling.yaml:91",
+    where=PLACES["aten::adaptive_avg_pool3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -34978,7 +34980,7 @@ _adaptive_max_pool2d_default = declare(
     "aten::adaptive_max_pool2d",
     "(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[2]")),
-    where="schemas/pooling.yaml:97",
+    where=PLACES["aten::adaptive_max_pool2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35015,7 +35017,7 @@ _adaptive_max_pool2d_out = declare(
     "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[2]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:100",
+    where=PLACES["aten::adaptive_max_pool2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -35040,7 +35042,7 @@ _adaptive_max_pool3d_default = declare(
     "aten::adaptive_max_pool3d",
     "(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[3]")),
-    where="schemas/pooling.yaml:106",
+    where=PLACES["aten::adaptive_max_pool3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35077,7 +35079,7 @@ _adaptive_max_pool3d_out = declare(
     "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[3]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:109",
+    where=PLACES["aten::adaptive_max_pool3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -35102,7 +35104,7 @@ _adaptive_max_pool1d = declare(
     "aten::adaptive_max_pool1d",
     "(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="schemas/pooling.yaml:115",
+    where=PLACES["aten::adaptive_max_pool1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35144,7 +35146,7 @@ _upsample_nearest1d_default = declare(
     "aten::upsample_nearest1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="schemas/upsampling.yaml:5",
+    where=PLACES["aten::upsample_nearest1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35182,7 +35184,7 @@ _upsample_nearest1d_vec = declare(
     "aten::upsample_nearest1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:12",
+    where=PLACES["aten::upsample_nearest1d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35224,7 +35226,7 @@ _upsample_nearest2d_default = declare(
     "aten::upsample_nearest2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="schemas/upsampling.yaml:14",
+    where=PLACES["aten::upsample_nearest2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35269,7 +35271,7 @@ _upsample_nearest2d_vec = declare(
     "aten::upsample_nearest2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:21",
+    where=PLACES["aten::upsample_nearest2d.vec"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -35312,7 +35314,7 @@ _upsample_nearest2d_vec_out = declare(
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/upsampling.yaml:24",
+    where=PLACES["aten::upsample_nearest2d.vec_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -35345,7 +35347,7 @@ _upsample_nearest3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:27",
+    where=PLACES["aten::upsample_nearest3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35394,7 +35396,7 @@ _upsample_nearest3d_vec = declare(
     "aten::upsample_nearest3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:34",
+    where=PLACES["aten::upsample_nearest3d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35436,7 +35438,7 @@ __upsample_nearest_exact1d_default = declare(
     "aten::_upsample_nearest_exact1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="schemas/upsampling.yaml:36",
+    where=PLACES["aten::_upsample_nearest_exact1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35478,7 +35480,7 @@ __upsample_nearest_exact1d_vec = declare(
     "aten::_upsample_nearest_exact1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:43",
+    where=PLACES["aten::_upsample_nearest_exact1d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35520,7 +35522,7 @@ __upsample_nearest_exact2d_default = declare(
     "aten::_upsample_nearest_exact2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="schemas/upsampling.yaml:45",
+    where=PLACES["aten::_upsample_nearest_exact2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35565,7 +35567,7 @@ __upsample_nearest_exact2d_vec = declare(
     "aten::_upsample_nearest_exact2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:52",
+    where=PLACES["aten::_upsample_nearest_exact2d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35613,7 +35615,7 @@ __upsample_nearest_exact3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:54",
+    where=PLACES["aten::_upsample_nearest_exact3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35662,7 +35664,7 @@ __upsample_nearest_exact3d_vec = declare(
     "aten::_upsample_nearest_exact3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:61",
+    where=PLACES["aten::_upsample_nearest_exact3d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35704,7 +35706,7 @@ _upsample_linear1d_default = declare(
     "aten::upsample_linear1d",
     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("align_corners", "bool"), ("scales", "float?", None)),
-    where="schemas/upsampling.yaml:63",
+    where=PLACES["aten::upsample_linear1d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35749,7 +35751,7 @@ _upsample_linear1d_vec = declare(
     "aten::upsample_linear1d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:70",
+    where=PLACES["aten::upsample_linear1d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35800,7 +35802,7 @@ _upsample_bilinear2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:72",
+    where=PLACES["aten::upsample_bilinear2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35849,7 +35851,7 @@ _upsample_bilinear2d_vec = declare(
     "aten::upsample_bilinear2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:79",
+    where=PLACES["aten::upsample_bilinear2d.vec"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -35902,7 +35904,7 @@ _upsample_bilinear2d_vec_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:82",
+    where=PLACES["aten::upsample_bilinear2d.vec_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -35940,7 +35942,7 @@ _upsample_trilinear3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:85",
+    where=PLACES["aten::upsample_trilinear3d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -35992,7 +35994,7 @@ _upsample_trilinear3d_vec = declare(
     "aten::upsample_trilinear3d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:92",
+    where=PLACES["aten::upsample_trilinear3d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36043,7 +36045,7 @@ _upsample_bicubic2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:94",
+    where=PLACES["aten::upsample_bicubic2d"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36092,7 +36094,7 @@ _upsample_bicubic2d_vec = declare(
     "aten::upsample_bicubic2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:101",
+    where=PLACES["aten::upsample_bicubic2d.vec"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36146,7 +36148,7 @@ _empty_memory_format = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:7",
+    where=PLACES["aten::empty.memory_format"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -36204,7 +36206,7 @@ _empty_strided_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:13",
+    where=PLACES["aten::empty_strided"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -36252,7 +36254,7 @@ _empty_strided_out = declare(
     "(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:19",
+    where=PLACES["aten::empty_strided.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -36280,7 +36282,7 @@ _zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:22",
+    where=PLACES["aten::zeros"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36334,7 +36336,7 @@ _ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:28",
+    where=PLACES["aten::ones"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36389,7 +36391,7 @@ _full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:34",
+    where=PLACES["aten::full"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -36443,7 +36445,7 @@ _scalar_tensor_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:41",
+    where=PLACES["aten::scalar_tensor"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -36495,7 +36497,7 @@ _arange_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:47",
+    where=PLACES["aten::arange"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36548,7 +36550,7 @@ _arange_start = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:51",
+    where=PLACES["aten::arange.start"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36605,7 +36607,7 @@ _arange_start_step = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:55",
+    where=PLACES["aten::arange.start_step"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -36665,7 +36667,7 @@ _linspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:61",
+    where=PLACES["aten::linspace"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36722,7 +36724,7 @@ _eye_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:66",
+    where=PLACES["aten::eye"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36774,7 +36776,7 @@ _eye_m = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:70",
+    where=PLACES["aten::eye.m"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36831,7 +36833,7 @@ _linspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:75",
+    where=PLACES["aten::linspace.Tensor_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36895,7 +36897,7 @@ _linspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:82",
+    where=PLACES["aten::linspace.Tensor_Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -36961,7 +36963,7 @@ _linspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:89",
+    where=PLACES["aten::linspace.Scalar_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37028,7 +37030,7 @@ _logspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:96",
+    where=PLACES["aten::logspace"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37092,7 +37094,7 @@ _logspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:101",
+    where=PLACES["aten::logspace.Tensor_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37160,7 +37162,7 @@ _logspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:108",
+    where=PLACES["aten::logspace.Tensor_Scalar"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37230,7 +37232,7 @@ _logspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:115",
+    where=PLACES["aten::logspace.Scalar_Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37298,7 +37300,7 @@ _empty_permuted_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:122",
+    where=PLACES["aten::empty_permuted"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37345,7 +37347,7 @@ _vander = declare(
     "aten::vander",
     "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
-    where="schemas/creation.yaml:127",
+    where=PLACES["aten::vander"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37394,7 +37396,7 @@ _empty_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:129",
+    where=PLACES["aten::empty_like"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37456,7 +37458,7 @@ _zeros_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:133",
+    where=PLACES["aten::zeros_like"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37518,7 +37520,7 @@ _ones_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:137",
+    where=PLACES["aten::ones_like"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -37581,7 +37583,7 @@ _full_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:141",
+    where=PLACES["aten::full_like"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -37646,7 +37648,7 @@ _rand_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:147",
+    where=PLACES["aten::rand_like"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37708,7 +37710,7 @@ _randn_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:153",
+    where=PLACES["aten::randn_like"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37771,7 +37773,7 @@ _rand_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:159",
+    where=PLACES["aten::rand_like.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37837,7 +37839,7 @@ _randn_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:165",
+    where=PLACES["aten::randn_like.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37903,7 +37905,7 @@ _randint_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:171",
+    where=PLACES["aten::randint_like"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37969,7 +37971,7 @@ _randint_like_Tensor = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:177",
+    where=PLACES["aten::randint_like.Tensor"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38034,7 +38036,7 @@ _randint_like_low_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:183",
+    where=PLACES["aten::randint_like.low_dtype"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38104,7 +38106,7 @@ _randint_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:189",
+    where=PLACES["aten::randint_like.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38174,7 +38176,7 @@ _randint_like_Tensor_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:195",
+    where=PLACES["aten::randint_like.Tensor_generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38252,7 +38254,7 @@ _randint_like_low_generator_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:201",
+    where=PLACES["aten::randint_like.low_generator_dtype"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38344,7 +38346,7 @@ _new_empty_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:207",
+    where=PLACES["aten::new_empty"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38409,7 +38411,7 @@ _new_empty_strided_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:213",
+    where=PLACES["aten::new_empty_strided"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38474,7 +38476,7 @@ _new_zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:219",
+    where=PLACES["aten::new_zeros"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38538,7 +38540,7 @@ _new_ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:225",
+    where=PLACES["aten::new_ones"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38603,7 +38605,7 @@ _new_full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:231",
+    where=PLACES["aten::new_full"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38667,7 +38669,7 @@ _hann_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:239",
+    where=PLACES["aten::hann_window"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38720,7 +38722,7 @@ _hann_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:244",
+    where=PLACES["aten::hann_window.periodic"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38775,7 +38777,7 @@ _hamming_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:249",
+    where=PLACES["aten::hamming_window"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38828,7 +38830,7 @@ _hamming_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:254",
+    where=PLACES["aten::hamming_window.periodic"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38885,7 +38887,7 @@ _hamming_window_periodic_alpha = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:259",
+    where=PLACES["aten::hamming_window.periodic_alpha"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -38946,7 +38948,7 @@ _hamming_window_periodic_alpha_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:264",
+    where=PLACES["aten::hamming_window.periodic_alpha_beta"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39009,7 +39011,7 @@ _hamming_window_periodic_alpha_beta_out = declare(
     "(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("beta", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:269",
+    where=PLACES["aten::hamming_window.periodic_alpha_beta_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39049,7 +39051,7 @@ _bartlett_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:272",
+    where=PLACES["aten::bartlett_window"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39102,7 +39104,7 @@ _bartlett_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:277",
+    where=PLACES["aten::bartlett_window.periodic"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39150,7 +39152,7 @@ _bartlett_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:282",
+    where=PLACES["aten::bartlett_window.periodic_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39178,7 +39180,7 @@ _blackman_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:285",
+    where=PLACES["aten::blackman_window"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39231,7 +39233,7 @@ _blackman_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:290",
+    where=PLACES["aten::blackman_window.periodic"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39279,7 +39281,7 @@ _blackman_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:295",
+    where=PLACES["aten::blackman_window.periodic_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39307,7 +39309,7 @@ _kaiser_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:298",
+    where=PLACES["aten::kaiser_window"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39360,7 +39362,7 @@ _kaiser_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:303",
+    where=PLACES["aten::kaiser_window.periodic"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39417,7 +39419,7 @@ _kaiser_window_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:308",
+    where=PLACES["aten::kaiser_window.beta"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39468,7 +39470,7 @@ _kaiser_window_beta_out = declare(
     "(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("beta", "float"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:313",
+    where=PLACES["aten::kaiser_window.beta_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39491,7 +39493,7 @@ _empty_out = declare(
     "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:318",
+    where=PLACES["aten::empty.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39514,7 +39516,7 @@ _zeros_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:322",
+    where=PLACES["aten::zeros.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39535,7 +39537,7 @@ _ones_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:326",
+    where=PLACES["aten::ones.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39556,7 +39558,7 @@ _full_out = declare(
     "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:330",
+    where=PLACES["aten::full.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39577,7 +39579,7 @@ _arange_out = declare(
     "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     (("end", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:334",
+    where=PLACES["aten::arange.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39596,7 +39598,7 @@ _arange_start_out = declare(
     "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:338",
+    where=PLACES["aten::arange.start_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39619,7 +39621,7 @@ _linspace_out = declare(
     "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:342",
+    where=PLACES["aten::linspace.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39642,7 +39644,7 @@ _logspace_out = declare(
     "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:346",
+    where=PLACES["aten::logspace.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39667,7 +39669,7 @@ _eye_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:350",
+    where=PLACES["aten::eye.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39686,7 +39688,7 @@ _eye_m_out = declare(
     "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:354",
+    where=PLACES["aten::eye.m_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39707,7 +39709,7 @@ _empty_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:356",
+    where=PLACES["aten::empty_like.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39726,7 +39728,7 @@ _zeros_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:361",
+    where=PLACES["aten::zeros_like.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39745,7 +39747,7 @@ _ones_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:366",
+    where=PLACES["aten::ones_like.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39763,7 +39765,7 @@ _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="schemas/creation.yaml:373",
+    where=PLACES["aten::copy"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -39799,7 +39801,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="schemas/creation.yaml:383",
+    where=PLACES["aten::fill.Scalar"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -39835,7 +39837,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="schemas/creation.yaml:392",
+    where=PLACES["aten::fill.Tensor"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39869,7 +39871,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:400",
+    where=PLACES["aten::zero"],
     tags=("generated", "pt2_compliant_tag"),
 )
 
@@ -39904,7 +39906,7 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="schemas/creation.yaml:409",
+    where=PLACES["aten::clone"],
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -39940,7 +39942,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:417",
+    where=PLACES["aten::lift_fresh"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -39976,7 +39978,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="schemas/creation.yaml:421",
+    where=PLACES["aten::fill_diagonal_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -40022,7 +40024,7 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="schemas/creation.yaml:424",
+    where=PLACES["aten::contiguous"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40066,7 +40068,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/creation.yaml:427",
+    where=PLACES["aten::resize_"],
     tags=("core", "inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -40124,7 +40126,7 @@ __to_copy_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:433",
+    where=PLACES["aten::_to_copy"],
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -40191,7 +40193,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:439",
+    where=PLACES["aten::to.dtype_layout"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40258,7 +40260,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:442",
+    where=PLACES["aten::to.device"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40317,7 +40319,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:447",
+    where=PLACES["aten::to.dtype"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40373,7 +40375,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:452",
+    where=PLACES["aten::to.other"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40420,7 +40422,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/creation.yaml:457",
+    where=PLACES["aten::type_as"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40456,7 +40458,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:462",
+    where=PLACES["aten::item"],
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -40492,7 +40494,7 @@ __assert_async_default = declare(
     "aten::_assert_async",
     "(Tensor self) -> ()",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:466",
+    where=PLACES["aten::_assert_async"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40526,7 +40528,7 @@ __assert_async_msg = declare(
     "aten::_assert_async.msg",
     "(Tensor self, str assert_msg) -> ()",
     (("self", "Tensor"), ("assert_msg", "str")),
-    where="schemas/creation.yaml:471",
+    where=PLACES["aten::_assert_async.msg"],
     tags=("pt2_compliant_tag",),
 )
 
@@ -40562,7 +40564,7 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:476",
+    where=PLACES["aten::_local_scalar_dense"],
     tags=("core", "data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -40606,7 +40608,7 @@ _rand_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:5",
+    where=PLACES["aten::rand"],
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40661,7 +40663,7 @@ _rand_generator = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:10",
+    where=PLACES["aten::rand.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40718,7 +40720,7 @@ _randn_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:15",
+    where=PLACES["aten::randn"],
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40773,7 +40775,7 @@ _randn_generator = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:20",
+    where=PLACES["aten::randn.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40831,7 +40833,7 @@ _randint_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/random.yaml:25",
+    where=PLACES["aten::randint"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40888,7 +40890,7 @@ _randint_generator = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/random.yaml:30",
+    where=PLACES["aten::randint.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40948,7 +40950,7 @@ _randint_low = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:35",
+    where=PLACES["aten::randint.low"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41009,7 +41011,7 @@ _randint_low_generator = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:40",
+    where=PLACES["aten::randint.low_generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41069,7 +41071,7 @@ _randperm_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:45",
+    where=PLACES["aten::randperm"],
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41122,7 +41124,7 @@ _randperm_generator = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/random.yaml:50",
+    where=PLACES["aten::randperm.generator"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41170,7 +41172,7 @@ _rand_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:58",
+    where=PLACES["aten::rand.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41191,7 +41193,7 @@ _rand_generator_out = declare(
     "(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:63",
+    where=PLACES["aten::rand.generator_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41214,7 +41216,7 @@ _randn_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:68",
+    where=PLACES["aten::randn.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41235,7 +41237,7 @@ _randn_generator_out = declare(
     "(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:73",
+    where=PLACES["aten::randn.generator_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41258,7 +41260,7 @@ _randint_out = declare(
     "(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("high", "SymInt"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:78",
+    where=PLACES["aten::randint.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41279,7 +41281,7 @@ _randint_generator_out = declare(
     "(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     (("high", "SymInt"), ("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:83",
+    where=PLACES["aten::randint.generator_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41302,7 +41304,7 @@ _randint_low_out = declare(
     "(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("low", "SymInt"), ("high", "SymInt"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:88",
+    where=PLACES["aten::randint.low_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41325,7 +41327,7 @@ _randint_low_generator_out = declare(
     "(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     (("low", "SymInt"), ("high", "SymInt"), ("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:93",
+    where=PLACES["aten::randint.low_generator_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41358,7 +41360,7 @@ _randperm_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:98",
+    where=PLACES["aten::randperm.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41377,7 +41379,7 @@ _randperm_generator_out = declare(
     "(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("generator", "Generator?"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:103",
+    where=PLACES["aten::randperm.generator_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41398,7 +41400,7 @@ _uniform_default = declare(
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:106",
+    where=PLACES["aten::uniform"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41417,7 +41419,7 @@ _normal_functional = declare(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:115",
+    where=PLACES["aten::normal_functional"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41467,7 +41469,7 @@ _normal_ = declare(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:119",
+    where=PLACES["aten::normal_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41523,7 +41525,7 @@ _normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:124",
+    where=PLACES["aten::normal.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41553,7 +41555,7 @@ _normal_Tensor_float = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:131",
+    where=PLACES["aten::normal.Tensor_float"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41592,7 +41594,7 @@ _normal_Tensor_float_out = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:136",
+    where=PLACES["aten::normal.Tensor_float_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41619,7 +41621,7 @@ _normal_float_Tensor = declare(
     "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:141",
+    where=PLACES["aten::normal.float_Tensor"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41658,7 +41660,7 @@ _normal_float_Tensor_out = declare(
     "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:146",
+    where=PLACES["aten::normal.float_Tensor_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41679,7 +41681,7 @@ _normal_Tensor_Tensor = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:151",
+    where=PLACES["aten::normal.Tensor_Tensor"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41716,7 +41718,7 @@ _normal_Tensor_Tensor_out = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:156",
+    where=PLACES["aten::normal.Tensor_Tensor_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41745,7 +41747,7 @@ _normal_float_float = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:161",
+    where=PLACES["aten::normal.float_float"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41799,7 +41801,7 @@ _normal_float_float_out = declare(
     "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:166",
+    where=PLACES["aten::normal.float_float_out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41832,7 +41834,7 @@ _exponential_default = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:171",
+    where=PLACES["aten::exponential"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41871,7 +41873,7 @@ _geometric_default = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:180",
+    where=PLACES["aten::geometric"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41910,7 +41912,7 @@ _cauchy_default = declare(
     "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:189",
+    where=PLACES["aten::cauchy"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41957,7 +41959,7 @@ _log_normal_default = declare(
     "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:198",
+    where=PLACES["aten::log_normal"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42004,7 +42006,7 @@ _random_from = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:207",
+    where=PLACES["aten::random.from"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42023,7 +42025,7 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:216",
+    where=PLACES["aten::random.to"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42062,7 +42064,7 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:225",
+    where=PLACES["aten::random"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42099,7 +42101,7 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:234",
+    where=PLACES["aten::bernoulli"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42136,7 +42138,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:243",
+    where=PLACES["aten::bernoulli.p"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42175,7 +42177,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:248",
+    where=PLACES["aten::bernoulli_.float"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42214,7 +42216,7 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:253",
+    where=PLACES["aten::bernoulli.float_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -42235,7 +42237,7 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:260",
+    where=PLACES["aten::bernoulli.Tensor"],
     tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42271,7 +42273,7 @@ _poisson_default = declare(
     "aten::poisson",
     "(Tensor self, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
-    where="schemas/random.yaml:269",
+    where=PLACES["aten::poisson"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42307,7 +42309,7 @@ _binomial_default = declare(
     "aten::binomial",
     "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
-    where="schemas/random.yaml:276",
+    where=PLACES["aten::binomial"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42344,7 +42346,7 @@ _multinomial_default = declare(
     "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:283",
+    where=PLACES["aten::multinomial"],
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42391,7 +42393,7 @@ _add_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:7",
+    where=PLACES["aten::add.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42410,7 +42412,7 @@ _add__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:7",
+    where=PLACES["aten::add_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42447,7 +42449,7 @@ _add_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:16",
+    where=PLACES["aten::add.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42467,7 +42469,7 @@ _add__Scalar = declare(
     "aten::add_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:16",
+    where=PLACES["aten::add_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42506,7 +42508,7 @@ _sub_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:25",
+    where=PLACES["aten::sub.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42525,7 +42527,7 @@ _sub__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:25",
+    where=PLACES["aten::sub_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42562,7 +42564,7 @@ _sub_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:34",
+    where=PLACES["aten::sub.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42582,7 +42584,7 @@ _sub__Scalar = declare(
     "aten::sub_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:34",
+    where=PLACES["aten::sub_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42621,7 +42623,7 @@ _rsub_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:43",
+    where=PLACES["aten::rsub.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42640,7 +42642,7 @@ _rsub_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:49",
+    where=PLACES["aten::rsub.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42661,7 +42663,7 @@ _mul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:56",
+    where=PLACES["aten::mul.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42677,7 +42679,7 @@ _mul__Tensor = declare(
     "aten::mul_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:56",
+    where=PLACES["aten::mul_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42712,7 +42714,7 @@ _mul_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:65",
+    where=PLACES["aten::mul.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42730,7 +42732,7 @@ _mul__Scalar = declare(
     "aten::mul_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:65",
+    where=PLACES["aten::mul_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42767,7 +42769,7 @@ _div_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:74",
+    where=PLACES["aten::div.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42783,7 +42785,7 @@ _div__Tensor = declare(
     "aten::div_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:74",
+    where=PLACES["aten::div_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42818,7 +42820,7 @@ _div_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:83",
+    where=PLACES["aten::div.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42836,7 +42838,7 @@ _div__Scalar = declare(
     "aten::div_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:83",
+    where=PLACES["aten::div_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42873,7 +42875,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:109",
+    where=PLACES["aten::div.Scalar_mode_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42894,7 +42896,7 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:109",
+    where=PLACES["aten::div_.Scalar_mode"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -42933,7 +42935,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:132",
+    where=PLACES["aten::floor_divide.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42951,7 +42953,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:132",
+    where=PLACES["aten::floor_divide_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -42988,7 +42990,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:140",
+    where=PLACES["aten::remainder.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43004,7 +43006,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:140",
+    where=PLACES["aten::remainder_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43039,7 +43041,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:149",
+    where=PLACES["aten::remainder.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43057,7 +43059,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:149",
+    where=PLACES["aten::remainder_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43094,7 +43096,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:158",
+    where=PLACES["aten::remainder.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43113,7 +43115,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:199",
+    where=PLACES["aten::pow.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43132,7 +43134,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:207",
+    where=PLACES["aten::maximum.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43149,7 +43151,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:216",
+    where=PLACES["aten::minimum.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43166,7 +43168,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:225",
+    where=PLACES["aten::atan2.out"],
     tags=("core", "out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43182,7 +43184,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:225",
+    where=PLACES["aten::atan2_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43219,7 +43221,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:234",
+    where=PLACES["aten::clamp.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43239,7 +43241,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/pointwise.yaml:234",
+    where=PLACES["aten::clamp_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43278,7 +43280,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:243",
+    where=PLACES["aten::clamp.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43294,7 +43296,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/pointwise.yaml:243",
+    where=PLACES["aten::clamp_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43338,7 +43340,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:252",
+    where=PLACES["aten::fmod.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43354,7 +43356,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:252",
+    where=PLACES["aten::fmod_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43389,7 +43391,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:261",
+    where=PLACES["aten::fmod.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43407,7 +43409,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:261",
+    where=PLACES["aten::fmod_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43444,7 +43446,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:270",
+    where=PLACES["aten::fmax.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43461,7 +43463,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:279",
+    where=PLACES["aten::fmin.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43478,7 +43480,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:288",
+    where=PLACES["aten::hypot.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43494,7 +43496,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:288",
+    where=PLACES["aten::hypot_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43531,7 +43533,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:297",
+    where=PLACES["aten::copysign.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43547,7 +43549,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:297",
+    where=PLACES["aten::copysign_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -43582,7 +43584,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:306",
+    where=PLACES["aten::copysign.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43600,7 +43602,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:306",
+    where=PLACES["aten::copysign_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -43637,7 +43639,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:315",
+    where=PLACES["aten::nextafter.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43653,7 +43655,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:315",
+    where=PLACES["aten::nextafter_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43690,7 +43692,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:324",
+    where=PLACES["aten::heaviside.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43706,7 +43708,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="schemas/pointwise.yaml:324",
+    where=PLACES["aten::heaviside_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -43743,7 +43745,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:333",
+    where=PLACES["aten::logaddexp.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43760,7 +43762,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:342",
+    where=PLACES["aten::logaddexp2.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43777,7 +43779,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:351",
+    where=PLACES["aten::gcd.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43793,7 +43795,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:351",
+    where=PLACES["aten::gcd_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -43830,7 +43832,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:360",
+    where=PLACES["aten::lcm.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43846,7 +43848,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:360",
+    where=PLACES["aten::lcm_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -43883,7 +43885,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:369",
+    where=PLACES["aten::clamp_min.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43901,7 +43903,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="schemas/pointwise.yaml:369",
+    where=PLACES["aten::clamp_min_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43938,7 +43940,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:378",
+    where=PLACES["aten::clamp_min.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43954,7 +43956,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="schemas/pointwise.yaml:378",
+    where=PLACES["aten::clamp_min_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -43989,7 +43991,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:387",
+    where=PLACES["aten::clamp_max.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44007,7 +44009,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="schemas/pointwise.yaml:387",
+    where=PLACES["aten::clamp_max_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44044,7 +44046,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:396",
+    where=PLACES["aten::clamp_max.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44060,7 +44062,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="schemas/pointwise.yaml:396",
+    where=PLACES["aten::clamp_max_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44095,7 +44097,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:405",
+    where=PLACES["aten::lerp.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44113,7 +44115,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="schemas/pointwise.yaml:405",
+    where=PLACES["aten::lerp_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44150,7 +44152,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:414",
+    where=PLACES["aten::lerp.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44166,7 +44168,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="schemas/pointwise.yaml:414",
+    where=PLACES["aten::lerp_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44201,7 +44203,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:423",
+    where=PLACES["aten::addcmul.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44220,7 +44222,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:423",
+    where=PLACES["aten::addcmul_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44266,7 +44268,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:432",
+    where=PLACES["aten::addcdiv.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44285,7 +44287,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:432",
+    where=PLACES["aten::addcdiv_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44331,7 +44333,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:441",
+    where=PLACES["aten::ldexp.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44347,7 +44349,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:441",
+    where=PLACES["aten::ldexp_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44384,7 +44386,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:478",
+    where=PLACES["aten::where.self_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -44401,7 +44403,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:505",
+    where=PLACES["aten::neg.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44417,7 +44419,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:505",
+    where=PLACES["aten::neg_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44454,7 +44456,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:514",
+    where=PLACES["aten::abs.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44470,7 +44472,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:514",
+    where=PLACES["aten::abs_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -44507,7 +44509,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:523",
+    where=PLACES["aten::exp.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44523,7 +44525,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:523",
+    where=PLACES["aten::exp_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44560,7 +44562,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:532",
+    where=PLACES["aten::expm1.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44576,7 +44578,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:532",
+    where=PLACES["aten::expm1_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44613,7 +44615,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:541",
+    where=PLACES["aten::log.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44629,7 +44631,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:541",
+    where=PLACES["aten::log_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44666,7 +44668,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:550",
+    where=PLACES["aten::log1p.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44682,7 +44684,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:550",
+    where=PLACES["aten::log1p_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44719,7 +44721,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:559",
+    where=PLACES["aten::log2.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44735,7 +44737,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:559",
+    where=PLACES["aten::log2_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44772,7 +44774,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:568",
+    where=PLACES["aten::sqrt.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44788,7 +44790,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:568",
+    where=PLACES["aten::sqrt_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44825,7 +44827,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:577",
+    where=PLACES["aten::sin.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44841,7 +44843,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:577",
+    where=PLACES["aten::sin_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44878,7 +44880,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:586",
+    where=PLACES["aten::cos.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44894,7 +44896,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:586",
+    where=PLACES["aten::cos_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44931,7 +44933,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:595",
+    where=PLACES["aten::tan.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44947,7 +44949,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:595",
+    where=PLACES["aten::tan_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -44984,7 +44986,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:604",
+    where=PLACES["aten::tanh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45000,7 +45002,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:604",
+    where=PLACES["aten::tanh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45037,7 +45039,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:613",
+    where=PLACES["aten::reciprocal.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45053,7 +45055,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:613",
+    where=PLACES["aten::reciprocal_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45090,7 +45092,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:622",
+    where=PLACES["aten::rsqrt.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45106,7 +45108,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:622",
+    where=PLACES["aten::rsqrt_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45143,7 +45145,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:631",
+    where=PLACES["aten::sigmoid.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45159,7 +45161,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:631",
+    where=PLACES["aten::sigmoid_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45196,7 +45198,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:640",
+    where=PLACES["aten::floor.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45212,7 +45214,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:640",
+    where=PLACES["aten::floor_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45249,7 +45251,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:649",
+    where=PLACES["aten::ceil.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45265,7 +45267,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:649",
+    where=PLACES["aten::ceil_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45302,7 +45304,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:658",
+    where=PLACES["aten::trunc.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45318,7 +45320,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:658",
+    where=PLACES["aten::trunc_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45355,7 +45357,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:667",
+    where=PLACES["aten::round.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45371,7 +45373,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:667",
+    where=PLACES["aten::round_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45406,7 +45408,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:676",
+    where=PLACES["aten::round.decimals_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45425,7 +45427,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:676",
+    where=PLACES["aten::round_.decimals"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45462,7 +45464,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:685",
+    where=PLACES["aten::sign.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45478,7 +45480,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:685",
+    where=PLACES["aten::sign_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45515,7 +45517,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:694",
+    where=PLACES["aten::asin.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45531,7 +45533,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:694",
+    where=PLACES["aten::asin_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45568,7 +45570,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:703",
+    where=PLACES["aten::acos.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45584,7 +45586,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:703",
+    where=PLACES["aten::acos_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45621,7 +45623,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:712",
+    where=PLACES["aten::atan.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45637,7 +45639,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:712",
+    where=PLACES["aten::atan_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45674,7 +45676,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:721",
+    where=PLACES["aten::sinh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45690,7 +45692,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:721",
+    where=PLACES["aten::sinh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45727,7 +45729,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:730",
+    where=PLACES["aten::cosh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45743,7 +45745,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:730",
+    where=PLACES["aten::cosh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45780,7 +45782,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:739",
+    where=PLACES["aten::asinh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45796,7 +45798,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:739",
+    where=PLACES["aten::asinh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45833,7 +45835,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:748",
+    where=PLACES["aten::acosh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45849,7 +45851,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:748",
+    where=PLACES["aten::acosh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45886,7 +45888,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:757",
+    where=PLACES["aten::atanh.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45902,7 +45904,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:757",
+    where=PLACES["aten::atanh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45939,7 +45941,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:766",
+    where=PLACES["aten::exp2.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45955,7 +45957,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:766",
+    where=PLACES["aten::exp2_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -45992,7 +45994,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:775",
+    where=PLACES["aten::log10.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46008,7 +46010,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:775",
+    where=PLACES["aten::log10_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46045,7 +46047,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:784",
+    where=PLACES["aten::deg2rad.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46061,7 +46063,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:784",
+    where=PLACES["aten::deg2rad_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46098,7 +46100,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:793",
+    where=PLACES["aten::rad2deg.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46114,7 +46116,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
+    where=PLACES["aten::rad2deg_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46151,7 +46153,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:802",
+    where=PLACES["aten::frac.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46167,7 +46169,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:802",
+    where=PLACES["aten::frac_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46204,7 +46206,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:811",
+    where=PLACES["aten::sgn.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46220,7 +46222,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:811",
+    where=PLACES["aten::sgn_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46257,7 +46259,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:820",
+    where=PLACES["aten::angle.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46274,7 +46276,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:829",
+    where=PLACES["aten::_conj_physical.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46297,7 +46299,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/pointwise.yaml:837",
+    where=PLACES["aten::nan_to_num.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46326,7 +46328,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="schemas/pointwise.yaml:837",
+    where=PLACES["aten::nan_to_num_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46375,7 +46377,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:846",
+    where=PLACES["aten::isinf.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46392,7 +46394,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:854",
+    where=PLACES["aten::isposinf.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46409,7 +46411,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:863",
+    where=PLACES["aten::isneginf.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46426,7 +46428,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:878",
+    where=PLACES["aten::signbit.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46443,7 +46445,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:928",
+    where=PLACES["aten::complex.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -46460,7 +46462,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:935",
+    where=PLACES["aten::polar.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -46477,7 +46479,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:942",
+    where=PLACES["aten::relu.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46493,7 +46495,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:942",
+    where=PLACES["aten::relu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46530,7 +46532,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:951",
+    where=PLACES["aten::gelu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -46549,7 +46551,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:951",
+    where=PLACES["aten::gelu_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -46588,7 +46590,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:976",
+    where=PLACES["aten::bitwise_not.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46604,7 +46606,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:976",
+    where=PLACES["aten::bitwise_not_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46641,7 +46643,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:985",
+    where=PLACES["aten::logical_not.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46657,7 +46659,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:985",
+    where=PLACES["aten::logical_not_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46694,7 +46696,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:995",
+    where=PLACES["aten::isnan.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46711,7 +46713,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1013",
+    where=PLACES["aten::bitwise_and.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46727,7 +46729,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1013",
+    where=PLACES["aten::bitwise_and_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46762,7 +46764,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1022",
+    where=PLACES["aten::bitwise_and.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46780,7 +46782,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1022",
+    where=PLACES["aten::bitwise_and_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46817,7 +46819,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1031",
+    where=PLACES["aten::bitwise_and.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46836,7 +46838,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1038",
+    where=PLACES["aten::bitwise_or.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46852,7 +46854,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1038",
+    where=PLACES["aten::bitwise_or_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46887,7 +46889,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1047",
+    where=PLACES["aten::bitwise_or.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46905,7 +46907,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1047",
+    where=PLACES["aten::bitwise_or_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46942,7 +46944,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where=PLACES["aten::bitwise_or.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46961,7 +46963,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1063",
+    where=PLACES["aten::bitwise_xor.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46977,7 +46979,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1063",
+    where=PLACES["aten::bitwise_xor_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47012,7 +47014,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1072",
+    where=PLACES["aten::bitwise_xor.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47030,7 +47032,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1072",
+    where=PLACES["aten::bitwise_xor_.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47067,7 +47069,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1081",
+    where=PLACES["aten::bitwise_xor.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47086,7 +47088,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1088",
+    where=PLACES["aten::bitwise_left_shift.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47102,7 +47104,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1088",
+    where=PLACES["aten::bitwise_left_shift_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47137,7 +47139,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1097",
+    where=PLACES["aten::bitwise_left_shift.Tensor_Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47155,7 +47157,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1097",
+    where=PLACES["aten::bitwise_left_shift_.Tensor_Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47192,7 +47194,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1106",
+    where=PLACES["aten::bitwise_left_shift.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47211,7 +47213,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1113",
+    where=PLACES["aten::bitwise_right_shift.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47227,7 +47229,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1113",
+    where=PLACES["aten::bitwise_right_shift_.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47262,7 +47264,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1122",
+    where=PLACES["aten::bitwise_right_shift.Tensor_Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47280,7 +47282,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1122",
+    where=PLACES["aten::bitwise_right_shift_.Tensor_Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47317,7 +47319,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1131",
+    where=PLACES["aten::bitwise_right_shift.Scalar_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47336,7 +47338,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1138",
+    where=PLACES["aten::__lshift__.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47352,7 +47354,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1138",
+    where=PLACES["aten::__ilshift__.Tensor"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47387,7 +47389,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1147",
+    where=PLACES["aten::__lshift__.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47405,7 +47407,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1147",
+    where=PLACES["aten::__ilshift__.Scalar"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47442,7 +47444,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1156",
+    where=PLACES["aten::__rshift__.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47458,7 +47460,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1156",
+    where=PLACES["aten::__irshift__.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47493,7 +47495,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1165",
+    where=PLACES["aten::__rshift__.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47511,7 +47513,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1165",
+    where=PLACES["aten::__irshift__.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47548,7 +47550,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1174",
+    where=PLACES["aten::logical_and.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47564,7 +47566,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1174",
+    where=PLACES["aten::logical_and_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47601,7 +47603,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1184",
+    where=PLACES["aten::logical_or.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47617,7 +47619,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1184",
+    where=PLACES["aten::logical_or_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47654,7 +47656,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1194",
+    where=PLACES["aten::logical_xor.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47670,7 +47672,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1194",
+    where=PLACES["aten::logical_xor_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47707,7 +47709,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1206",
+    where=PLACES["aten::eq.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47723,7 +47725,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1206",
+    where=PLACES["aten::eq_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47758,7 +47760,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1215",
+    where=PLACES["aten::eq.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47776,7 +47778,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1215",
+    where=PLACES["aten::eq_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47813,7 +47815,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1224",
+    where=PLACES["aten::ne.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47829,7 +47831,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1224",
+    where=PLACES["aten::ne_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47864,7 +47866,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1233",
+    where=PLACES["aten::ne.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47882,7 +47884,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1233",
+    where=PLACES["aten::ne_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47919,7 +47921,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1242",
+    where=PLACES["aten::lt.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47935,7 +47937,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1242",
+    where=PLACES["aten::lt_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47970,7 +47972,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1251",
+    where=PLACES["aten::lt.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47988,7 +47990,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1251",
+    where=PLACES["aten::lt_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48025,7 +48027,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1260",
+    where=PLACES["aten::le.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48041,7 +48043,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1260",
+    where=PLACES["aten::le_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48076,7 +48078,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1269",
+    where=PLACES["aten::le.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48094,7 +48096,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1269",
+    where=PLACES["aten::le_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48131,7 +48133,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1278",
+    where=PLACES["aten::gt.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48147,7 +48149,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1278",
+    where=PLACES["aten::gt_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48182,7 +48184,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1287",
+    where=PLACES["aten::gt.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48200,7 +48202,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1287",
+    where=PLACES["aten::gt_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48237,7 +48239,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1296",
+    where=PLACES["aten::ge.Tensor_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48253,7 +48255,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1296",
+    where=PLACES["aten::ge_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48288,7 +48290,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1305",
+    where=PLACES["aten::ge.Scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48306,7 +48308,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1305",
+    where=PLACES["aten::ge_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48350,7 +48352,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1314",
+    where=PLACES["aten::isin.Tensor_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -48386,7 +48388,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1321",
+    where=PLACES["aten::isin.Tensor_Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -48424,7 +48426,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1328",
+    where=PLACES["aten::isin.Scalar_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -48455,7 +48457,7 @@ _erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:7",
+    where=PLACES["aten::erf.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48471,7 +48473,7 @@ _erf_ = declare(
     "aten::erf_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:7",
+    where=PLACES["aten::erf_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48508,7 +48510,7 @@ _erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:16",
+    where=PLACES["aten::erfc.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48524,7 +48526,7 @@ _erfc_ = declare(
     "aten::erfc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:16",
+    where=PLACES["aten::erfc_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48561,7 +48563,7 @@ _erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:25",
+    where=PLACES["aten::erfinv.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48577,7 +48579,7 @@ _erfinv_ = declare(
     "aten::erfinv_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:25",
+    where=PLACES["aten::erfinv_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48614,7 +48616,7 @@ _special_erfcx_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:34",
+    where=PLACES["aten::special_erfcx.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48631,7 +48633,7 @@ _special_ndtri_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:50",
+    where=PLACES["aten::special_ndtri.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48648,7 +48650,7 @@ _special_log_ndtr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:58",
+    where=PLACES["aten::special_log_ndtr.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48665,7 +48667,7 @@ _lgamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:68",
+    where=PLACES["aten::lgamma.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48681,7 +48683,7 @@ _lgamma_ = declare(
     "aten::lgamma_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:68",
+    where=PLACES["aten::lgamma_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48718,7 +48720,7 @@ _digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:77",
+    where=PLACES["aten::digamma.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48734,7 +48736,7 @@ _digamma_ = declare(
     "aten::digamma_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:77",
+    where=PLACES["aten::digamma_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48771,7 +48773,7 @@ _polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:86",
+    where=PLACES["aten::polygamma.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48790,7 +48792,7 @@ _special_zeta_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:112",
+    where=PLACES["aten::special_zeta.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48807,7 +48809,7 @@ _special_zeta_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:120",
+    where=PLACES["aten::special_zeta.self_scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48826,7 +48828,7 @@ _special_zeta_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:128",
+    where=PLACES["aten::special_zeta.other_scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48845,7 +48847,7 @@ _i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:138",
+    where=PLACES["aten::i0.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48861,7 +48863,7 @@ _i0_ = declare(
     "aten::i0_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:138",
+    where=PLACES["aten::i0_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48898,7 +48900,7 @@ _special_i0e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:147",
+    where=PLACES["aten::special_i0e.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48915,7 +48917,7 @@ _special_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:155",
+    where=PLACES["aten::special_i1.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48932,7 +48934,7 @@ _special_i1e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:163",
+    where=PLACES["aten::special_i1e.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48949,7 +48951,7 @@ _special_modified_bessel_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:171",
+    where=PLACES["aten::special_modified_bessel_i0.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48966,7 +48968,7 @@ _special_modified_bessel_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:179",
+    where=PLACES["aten::special_modified_bessel_i1.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48983,7 +48985,7 @@ _logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:189",
+    where=PLACES["aten::logit.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49001,7 +49003,7 @@ _logit_ = declare(
     "aten::logit_",
     "(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:189",
+    where=PLACES["aten::logit_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49040,7 +49042,7 @@ _sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:198",
+    where=PLACES["aten::sinc.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49056,7 +49058,7 @@ _sinc_ = declare(
     "aten::sinc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:198",
+    where=PLACES["aten::sinc_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49093,7 +49095,7 @@ _special_entr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:207",
+    where=PLACES["aten::special_entr.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49110,7 +49112,7 @@ _special_xlog1py_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:259",
+    where=PLACES["aten::special_xlog1py.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49127,7 +49129,7 @@ _special_xlog1py_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:267",
+    where=PLACES["aten::special_xlog1py.self_scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49146,7 +49148,7 @@ _special_xlog1py_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:275",
+    where=PLACES["aten::special_xlog1py.other_scalar_out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -49165,7 +49167,7 @@ _sum_out = declare(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:5",
+    where=PLACES["aten::sum.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49190,7 +49192,7 @@ _sum_IntList_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:13",
+    where=PLACES["aten::sum.IntList_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49220,7 +49222,7 @@ _prod_out = declare(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:22",
+    where=PLACES["aten::prod.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49239,7 +49241,7 @@ _prod_int_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:30",
+    where=PLACES["aten::prod.int_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49275,7 +49277,7 @@ _mean_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:51",
+    where=PLACES["aten::mean.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49305,7 +49307,7 @@ _amax_out = declare(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:60",
+    where=PLACES["aten::amax.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49326,7 +49328,7 @@ _amin_out = declare(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:69",
+    where=PLACES["aten::amin.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49347,7 +49349,7 @@ _any_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:90",
+    where=PLACES["aten::any.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49368,7 +49370,7 @@ _any_dims_out = declare(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:99",
+    where=PLACES["aten::any.dims_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49389,7 +49391,7 @@ _all_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:120",
+    where=PLACES["aten::all.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49410,7 +49412,7 @@ _all_dims_out = declare(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:129",
+    where=PLACES["aten::all.dims_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49431,7 +49433,7 @@ _argmax_out = declare(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:138",
+    where=PLACES["aten::argmax.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49452,7 +49454,7 @@ _argmin_out = declare(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:147",
+    where=PLACES["aten::argmin.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49479,7 +49481,7 @@ _var_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:247",
+    where=PLACES["aten::var.correction_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49516,7 +49518,7 @@ _std_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:273",
+    where=PLACES["aten::std.correction_out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49553,7 +49555,7 @@ _nansum_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:282",
+    where=PLACES["aten::nansum.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49583,7 +49585,7 @@ _count_nonzero_dim_IntList_out = declare(
     "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:296",
+    where=PLACES["aten::count_nonzero.dim_IntList_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49604,7 +49606,7 @@ _count_nonzero_out = declare(
     "(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:304",
+    where=PLACES["aten::count_nonzero.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49623,7 +49625,7 @@ _logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:312",
+    where=PLACES["aten::logsumexp.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49652,7 +49654,7 @@ _linalg_vector_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:345",
+    where=PLACES["aten::linalg_vector_norm.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49686,7 +49688,7 @@ _norm_Scalar_out = declare(
     "(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:354",
+    where=PLACES["aten::norm.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49705,7 +49707,7 @@ _norm_ScalarOpt_dtype_out = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:362",
+    where=PLACES["aten::norm.ScalarOpt_dtype_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49726,7 +49728,7 @@ _norm_out = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:370",
+    where=PLACES["aten::norm.out"],
     tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
@@ -49757,7 +49759,7 @@ _var_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:415",
+    where=PLACES["aten::var_mean.correction_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49797,7 +49799,7 @@ _std_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:434",
+    where=PLACES["aten::std_mean.correction_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49829,7 +49831,7 @@ _cumsum_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:443",
+    where=PLACES["aten::cumsum.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -49850,7 +49852,7 @@ _cumsum_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:443",
+    where=PLACES["aten::cumsum_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -49891,7 +49893,7 @@ _cumprod_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:452",
+    where=PLACES["aten::cumprod.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -49912,7 +49914,7 @@ _cumprod_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:452",
+    where=PLACES["aten::cumprod_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -49953,7 +49955,7 @@ _logcumsumexp_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:484",
+    where=PLACES["aten::logcumsumexp.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -49972,7 +49974,7 @@ _msort_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:41",
+    where=PLACES["aten::msort.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -49989,7 +49991,7 @@ _median_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:69",
+    where=PLACES["aten::median.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50006,7 +50008,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:88",
+    where=PLACES["aten::nanmedian.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50030,7 +50032,7 @@ __unique_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/sorting.yaml:139",
+    where=PLACES["aten::_unique.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50068,7 +50070,7 @@ __unique2_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:146",
+    where=PLACES["aten::_unique2.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50111,7 +50113,7 @@ _unique_dim_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/sorting.yaml:153",
+    where=PLACES["aten::unique_dim.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50156,7 +50158,7 @@ _unique_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:160",
+    where=PLACES["aten::unique_consecutive.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50198,7 +50200,7 @@ _unique_dim_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:167",
+    where=PLACES["aten::unique_dim_consecutive.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50240,7 +50242,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:174",
+    where=PLACES["aten::searchsorted.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50282,7 +50284,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:181",
+    where=PLACES["aten::searchsorted.Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50323,7 +50325,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:188",
+    where=PLACES["aten::bucketize.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50358,7 +50360,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:195",
+    where=PLACES["aten::bucketize.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50389,7 +50391,7 @@ _bincount_out = declare(
     "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:201",
+    where=PLACES["aten::bincount.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50408,7 +50410,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/sorting.yaml:209",
+    where=PLACES["aten::histc.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50431,7 +50433,7 @@ _mm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:7",
+    where=PLACES["aten::mm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50448,7 +50450,7 @@ _bmm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:16",
+    where=PLACES["aten::bmm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50465,7 +50467,7 @@ _mv_out = declare(
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:25",
+    where=PLACES["aten::mv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50482,7 +50484,7 @@ _dot_out = declare(
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:33",
+    where=PLACES["aten::dot.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50499,7 +50501,7 @@ _vdot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:41",
+    where=PLACES["aten::vdot.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50516,7 +50518,7 @@ _linalg_matmul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:54",
+    where=PLACES["aten::linalg_matmul.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50533,7 +50535,7 @@ _ger_out = declare(
     "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:73",
+    where=PLACES["aten::ger.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50550,7 +50552,7 @@ _matrix_power_out = declare(
     "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:114",
+    where=PLACES["aten::matrix_power.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50569,7 +50571,7 @@ _linalg_cross_out = declare(
     "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:121",
+    where=PLACES["aten::linalg_cross.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50595,7 +50597,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:137",
+    where=PLACES["aten::addmm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50616,7 +50618,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:137",
+    where=PLACES["aten::addmm_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -50672,7 +50674,7 @@ _addmv_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:146",
+    where=PLACES["aten::addmv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50693,7 +50695,7 @@ _addmv_ = declare(
     "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:146",
+    where=PLACES["aten::addmv_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -50749,7 +50751,7 @@ _baddbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
+    where=PLACES["aten::baddbmm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50778,7 +50780,7 @@ _baddbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
+    where=PLACES["aten::baddbmm_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -50834,7 +50836,7 @@ _addbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:162",
+    where=PLACES["aten::addbmm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50863,7 +50865,7 @@ _addbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:162",
+    where=PLACES["aten::addbmm_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -50919,7 +50921,7 @@ _addr_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:170",
+    where=PLACES["aten::addr.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -50940,7 +50942,7 @@ _addr_ = declare(
     "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:170",
+    where=PLACES["aten::addr_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -50989,7 +50991,7 @@ _trace_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:180",
+    where=PLACES["aten::trace.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51006,7 +51008,7 @@ _inverse_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:219",
+    where=PLACES["aten::inverse.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51030,7 +51032,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:251",
+    where=PLACES["aten::linalg_solve_triangular.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51062,7 +51064,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:272",
+    where=PLACES["aten::cholesky_solve.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51081,7 +51083,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:280",
+    where=PLACES["aten::cholesky_inverse.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51107,7 +51109,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:288",
+    where=PLACES["aten::linalg_lu_solve.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51137,7 +51139,7 @@ _linalg_det_out = declare(
     "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:325",
+    where=PLACES["aten::linalg_det.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51162,7 +51164,7 @@ _linalg_pinv_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:532",
+    where=PLACES["aten::linalg_pinv.atol_rtol_tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51189,7 +51191,7 @@ _linalg_pinv_out = declare(
     "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:547",
+    where=PLACES["aten::linalg_pinv.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51210,7 +51212,7 @@ _linalg_matrix_rank_out = declare(
     "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:583",
+    where=PLACES["aten::linalg_matrix_rank.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51231,7 +51233,7 @@ _nuclear_norm_out = declare(
     "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:628",
+    where=PLACES["aten::nuclear_norm.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51250,7 +51252,7 @@ __euclidean_dist_out = declare(
     "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:656",
+    where=PLACES["aten::_euclidean_dist.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51267,7 +51269,7 @@ __cdist_forward_out = declare(
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:661",
+    where=PLACES["aten::_cdist_forward.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51288,7 +51290,7 @@ _unsafe_split_Tensor_out = declare(
     "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:280",
+    where=PLACES["aten::unsafe_split.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51309,7 +51311,7 @@ _unsafe_split_with_sizes_out = declare(
     "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:286",
+    where=PLACES["aten::unsafe_split_with_sizes.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51336,7 +51338,7 @@ _alias_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:5",
+    where=PLACES["aten::alias_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51359,7 +51361,7 @@ _as_strided_copy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/view_copies.yaml:12",
+    where=PLACES["aten::as_strided_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51390,7 +51392,7 @@ _detach_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:19",
+    where=PLACES["aten::detach_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51407,7 +51409,7 @@ _diagonal_copy_out = declare(
     "(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/view_copies.yaml:26",
+    where=PLACES["aten::diagonal_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51430,7 +51432,7 @@ _expand_copy_out = declare(
     "(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:33",
+    where=PLACES["aten::expand_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51453,7 +51455,7 @@ _permute_copy_out = declare(
     "(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dims", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:40",
+    where=PLACES["aten::permute_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51474,7 +51476,7 @@ __reshape_alias_copy_out = declare(
     "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/view_copies.yaml:47",
+    where=PLACES["aten::_reshape_alias_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51495,7 +51497,7 @@ _select_copy_int_out = declare(
     "(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/view_copies.yaml:54",
+    where=PLACES["aten::select_copy.int_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51523,7 +51525,7 @@ _slice_copy_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/view_copies.yaml:61",
+    where=PLACES["aten::slice_copy.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51557,7 +51559,7 @@ _squeeze_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:68",
+    where=PLACES["aten::squeeze_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51574,7 +51576,7 @@ _squeeze_copy_dim_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:75",
+    where=PLACES["aten::squeeze_copy.dim_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51593,7 +51595,7 @@ _squeeze_copy_dims_out = declare(
     "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:82",
+    where=PLACES["aten::squeeze_copy.dims_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51614,7 +51616,7 @@ _t_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:89",
+    where=PLACES["aten::t_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51631,7 +51633,7 @@ _transpose_copy_int_out = declare(
     "(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/view_copies.yaml:96",
+    where=PLACES["aten::transpose_copy.int_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51652,7 +51654,7 @@ _unfold_copy_out = declare(
     "(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/view_copies.yaml:103",
+    where=PLACES["aten::unfold_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51675,7 +51677,7 @@ _unsqueeze_copy_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:110",
+    where=PLACES["aten::unsqueeze_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51694,7 +51696,7 @@ _view_as_complex_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:117",
+    where=PLACES["aten::view_as_complex_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51711,7 +51713,7 @@ _view_as_real_copy_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/view_copies.yaml:124",
+    where=PLACES["aten::view_as_real_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51728,7 +51730,7 @@ _view_copy_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:131",
+    where=PLACES["aten::view_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51749,7 +51751,7 @@ _view_copy_dtype_out = declare(
     "(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/view_copies.yaml:138",
+    where=PLACES["aten::view_copy.dtype_out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -51768,7 +51770,7 @@ _flip_out = declare(
     "(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dims", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:7",
+    where=PLACES["aten::flip.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51789,7 +51791,7 @@ _roll_out = declare(
     "(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("shifts", "SymInt[1]"), ("dims", "int[1]", ()), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:21",
+    where=PLACES["aten::roll.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51810,7 +51812,7 @@ _rot90_out = declare(
     "(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("k", "int", 1), ("dims", "int[]", (0, 1)), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:28",
+    where=PLACES["aten::rot90.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51831,7 +51833,7 @@ _channel_shuffle_out = declare(
     "(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("groups", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:35",
+    where=PLACES["aten::channel_shuffle.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51850,7 +51852,7 @@ _pixel_shuffle_out = declare(
     "(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upscale_factor", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:41",
+    where=PLACES["aten::pixel_shuffle.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51869,7 +51871,7 @@ _pixel_unshuffle_out = declare(
     "(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("downscale_factor", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:47",
+    where=PLACES["aten::pixel_unshuffle.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51888,7 +51890,7 @@ _narrow_copy_out = declare(
     "(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:53",
+    where=PLACES["aten::narrow_copy.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -51911,7 +51913,7 @@ _repeat_out = declare(
     "(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("repeats", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:64",
+    where=PLACES["aten::repeat.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51932,7 +51934,7 @@ _repeat_interleave_Tensor_out = declare(
     "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
     (("repeats", "Tensor"), ("output_size", "SymInt?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:75",
+    where=PLACES["aten::repeat_interleave.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51951,7 +51953,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:131",
+    where=PLACES["aten::block_diag.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51968,7 +51970,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:159",
+    where=PLACES["aten::diag_embed.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52000,7 +52002,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/shapes.yaml:184",
+    where=PLACES["aten::slice_scatter.out"],
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -52035,7 +52037,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:192",
+    where=PLACES["aten::select_scatter.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52063,7 +52065,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:200",
+    where=PLACES["aten::diagonal_scatter.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52102,7 +52104,7 @@ _as_strided_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:207",
+    where=PLACES["aten::as_strided_scatter.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52134,7 +52136,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:215",
+    where=PLACES["aten::constant_pad_nd.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52155,7 +52157,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:223",
+    where=PLACES["aten::reflection_pad1d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52174,7 +52176,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:232",
+    where=PLACES["aten::reflection_pad2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52193,7 +52195,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:241",
+    where=PLACES["aten::reflection_pad3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52212,7 +52214,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:250",
+    where=PLACES["aten::replication_pad1d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52231,7 +52233,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:258",
+    where=PLACES["aten::replication_pad2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52250,7 +52252,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:267",
+    where=PLACES["aten::replication_pad3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52269,7 +52271,7 @@ _cat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:5",
+    where=PLACES["aten::cat.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52288,7 +52290,7 @@ _stack_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:13",
+    where=PLACES["aten::stack.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52307,7 +52309,7 @@ _index_Tensor_out = declare(
     "(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:20",
+    where=PLACES["aten::index.Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52330,7 +52332,7 @@ _index_put_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:30",
+    where=PLACES["aten::index_put.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52355,7 +52357,7 @@ _index_put_ = declare(
     "aten::index_put_",
     "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:30",
+    where=PLACES["aten::index_put_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52397,7 +52399,7 @@ _index_select_out = declare(
     "(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:40",
+    where=PLACES["aten::index_select.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52416,7 +52418,7 @@ _gather_out = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:49",
+    where=PLACES["aten::gather.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52437,7 +52439,7 @@ _take_out = declare(
     "(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:58",
+    where=PLACES["aten::take.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52454,7 +52456,7 @@ _put_out = declare(
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:77",
+    where=PLACES["aten::put.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52472,7 +52474,7 @@ _put_ = declare(
     "aten::put_",
     "(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:77",
+    where=PLACES["aten::put_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52517,7 +52519,7 @@ _scatter_src_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:85",
+    where=PLACES["aten::scatter.src_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52535,7 +52537,7 @@ _scatter__src = declare(
     "aten::scatter_.src",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:85",
+    where=PLACES["aten::scatter_.src"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52572,7 +52574,7 @@ _scatter_value_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:94",
+    where=PLACES["aten::scatter.value_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52592,7 +52594,7 @@ _scatter__value = declare(
     "aten::scatter_.value",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:94",
+    where=PLACES["aten::scatter_.value"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52631,7 +52633,7 @@ _scatter_reduce_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:103",
+    where=PLACES["aten::scatter.reduce_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52652,7 +52654,7 @@ _scatter__reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:103",
+    where=PLACES["aten::scatter_.reduce"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52698,7 +52700,7 @@ _scatter_value_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:111",
+    where=PLACES["aten::scatter.value_reduce_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52730,7 +52732,7 @@ _scatter__value_reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:111",
+    where=PLACES["aten::scatter_.value_reduce"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52771,7 +52773,7 @@ _scatter_add_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:119",
+    where=PLACES["aten::scatter_add.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52789,7 +52791,7 @@ _scatter_add_ = declare(
     "aten::scatter_add_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:119",
+    where=PLACES["aten::scatter_add_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52843,7 +52845,7 @@ _scatter_reduce_two_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:128",
+    where=PLACES["aten::scatter_reduce.two_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52883,7 +52885,7 @@ _scatter_reduce__two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:128",
+    where=PLACES["aten::scatter_reduce_.two"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -52943,7 +52945,7 @@ _index_add_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:137",
+    where=PLACES["aten::index_add.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -52964,7 +52966,7 @@ _index_add_ = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="schemas/indexing.yaml:137",
+    where=PLACES["aten::index_add_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53022,7 +53024,7 @@ _index_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:145",
+    where=PLACES["aten::index_reduce.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53062,7 +53064,7 @@ _index_reduce_ = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:145",
+    where=PLACES["aten::index_reduce_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53115,7 +53117,7 @@ _index_copy_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:153",
+    where=PLACES["aten::index_copy.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53133,7 +53135,7 @@ _index_copy_ = declare(
     "aten::index_copy_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:153",
+    where=PLACES["aten::index_copy_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53178,7 +53180,7 @@ _index_fill_int_Scalar_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:161",
+    where=PLACES["aten::index_fill.int_Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53198,7 +53200,7 @@ _index_fill__int_Scalar = declare(
     "aten::index_fill_.int_Scalar",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:161",
+    where=PLACES["aten::index_fill_.int_Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53237,7 +53239,7 @@ _index_fill_int_Tensor_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:169",
+    where=PLACES["aten::index_fill.int_Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53255,7 +53257,7 @@ _index_fill__int_Tensor = declare(
     "aten::index_fill_.int_Tensor",
     "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:169",
+    where=PLACES["aten::index_fill_.int_Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53292,7 +53294,7 @@ _masked_scatter_out = declare(
     "(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:179",
+    where=PLACES["aten::masked_scatter.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53308,7 +53310,7 @@ _masked_scatter_ = declare(
     "aten::masked_scatter_",
     "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:179",
+    where=PLACES["aten::masked_scatter_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53350,7 +53352,7 @@ _masked_fill_Scalar_out = declare(
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:188",
+    where=PLACES["aten::masked_fill.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53368,7 +53370,7 @@ _masked_fill__Scalar = declare(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:188",
+    where=PLACES["aten::masked_fill_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53405,7 +53407,7 @@ _masked_fill_Tensor_out = declare(
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:197",
+    where=PLACES["aten::masked_fill.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53421,7 +53423,7 @@ _masked_fill__Tensor = declare(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:197",
+    where=PLACES["aten::masked_fill_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53456,7 +53458,7 @@ _nonzero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/indexing.yaml:212",
+    where=PLACES["aten::nonzero.out"],
     tags=("dynamic_output_shape", "out", "pt2_compliant_tag"),
 )
 
@@ -53473,7 +53475,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:236",
+    where=PLACES["aten::tril.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53491,7 +53493,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:236",
+    where=PLACES["aten::tril_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53530,7 +53532,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:244",
+    where=PLACES["aten::triu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53548,7 +53550,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:244",
+    where=PLACES["aten::triu_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53587,7 +53589,7 @@ __softmax_out = declare(
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:5",
+    where=PLACES["aten::_softmax.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53608,7 +53610,7 @@ __log_softmax_out = declare(
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:13",
+    where=PLACES["aten::_log_softmax.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53629,7 +53631,7 @@ _softmax_int_out = declare(
     "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:21",
+    where=PLACES["aten::softmax.int_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53650,7 +53652,7 @@ _log_softmax_int_out = declare(
     "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:28",
+    where=PLACES["aten::log_softmax.int_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -53679,7 +53681,7 @@ _embedding_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/nn.yaml:47",
+    where=PLACES["aten::embedding.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53711,7 +53713,7 @@ _embedding_renorm_out = declare(
     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/nn.yaml:54",
+    where=PLACES["aten::embedding_renorm.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53731,7 +53733,7 @@ _embedding_renorm_ = declare(
     "aten::embedding_renorm_",
     "(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="schemas/nn.yaml:54",
+    where=PLACES["aten::embedding_renorm_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -53778,7 +53780,7 @@ _native_dropout_out = declare(
     "(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?"), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:67",
+    where=PLACES["aten::native_dropout.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -53817,7 +53819,7 @@ _native_layer_norm_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/normalization.yaml:5",
+    where=PLACES["aten::native_layer_norm.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53862,7 +53864,7 @@ _native_group_norm_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:23",
+    where=PLACES["aten::native_group_norm.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53915,7 +53917,7 @@ __native_batch_norm_legit_no_training_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=7,
-    where="schemas/normalization.yaml:68",
+    where=PLACES["aten::_native_batch_norm_legit_no_training.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53961,7 +53963,7 @@ _silu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:5",
+    where=PLACES["aten::silu.out"],
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -53977,7 +53979,7 @@ _silu_ = declare(
     "aten::silu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:5",
+    where=PLACES["aten::silu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54014,7 +54016,7 @@ _mish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:13",
+    where=PLACES["aten::mish.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54030,7 +54032,7 @@ _mish_ = declare(
     "aten::mish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:13",
+    where=PLACES["aten::mish_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -54073,7 +54075,7 @@ _elu_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/activations.yaml:21",
+    where=PLACES["aten::elu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54095,7 +54097,7 @@ _elu_ = declare(
     "aten::elu_",
     "(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1), ("scale", "Scalar", 1), ("input_scale", "Scalar", 1)),
-    where="schemas/activations.yaml:21",
+    where=PLACES["aten::elu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54144,7 +54146,7 @@ _celu_out = declare(
     "(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:29",
+    where=PLACES["aten::celu.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54162,7 +54164,7 @@ _celu_ = declare(
     "aten::celu_",
     "(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0)),
-    where="schemas/activations.yaml:29",
+    where=PLACES["aten::celu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54201,7 +54203,7 @@ _leaky_relu_out = declare(
     "(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:47",
+    where=PLACES["aten::leaky_relu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54219,7 +54221,7 @@ _leaky_relu_ = declare(
     "aten::leaky_relu_",
     "(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01)),
-    where="schemas/activations.yaml:47",
+    where=PLACES["aten::leaky_relu_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54258,7 +54260,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:84",
+    where=PLACES["aten::softplus.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54279,7 +54281,7 @@ _log_sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:92",
+    where=PLACES["aten::log_sigmoid.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54296,7 +54298,7 @@ _hardtanh_out = declare(
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:107",
+    where=PLACES["aten::hardtanh.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54316,7 +54318,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:107",
+    where=PLACES["aten::hardtanh_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54357,7 +54359,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:124",
+    where=PLACES["aten::hardsigmoid.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54373,7 +54375,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:124",
+    where=PLACES["aten::hardsigmoid_"],
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -54410,7 +54412,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:132",
+    where=PLACES["aten::hardswish.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54426,7 +54428,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:132",
+    where=PLACES["aten::hardswish_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -54463,7 +54465,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:139",
+    where=PLACES["aten::hardshrink.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54482,7 +54484,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:148",
+    where=PLACES["aten::softshrink.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54501,7 +54503,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:156",
+    where=PLACES["aten::threshold.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54521,7 +54523,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:156",
+    where=PLACES["aten::threshold_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -54567,7 +54569,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:164",
+    where=PLACES["aten::glu.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54586,7 +54588,7 @@ _mse_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:7",
+    where=PLACES["aten::mse_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54605,7 +54607,7 @@ _smooth_l1_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("beta", "float", 1.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:16",
+    where=PLACES["aten::smooth_l1_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54626,7 +54628,7 @@ _huber_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("delta", "float", 1.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:23",
+    where=PLACES["aten::huber_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54647,7 +54649,7 @@ _binary_cross_entropy_out = declare(
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?", None), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:30",
+    where=PLACES["aten::binary_cross_entropy.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54682,7 +54684,7 @@ _binary_cross_entropy_with_logits_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:37",
+    where=PLACES["aten::binary_cross_entropy_with_logits.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54710,7 +54712,7 @@ _soft_margin_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:44",
+    where=PLACES["aten::soft_margin_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54737,7 +54739,7 @@ _nll_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:56",
+    where=PLACES["aten::nll_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54775,7 +54777,7 @@ _nll_loss2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:71",
+    where=PLACES["aten::nll_loss2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54814,7 +54816,7 @@ _multi_margin_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/losses.yaml:90",
+    where=PLACES["aten::multi_margin_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54847,7 +54849,7 @@ _multilabel_margin_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:97",
+    where=PLACES["aten::multilabel_margin_loss.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -54878,7 +54880,7 @@ _convolution_out_ = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=9,
-    where="schemas/convolution.yaml:5",
+    where=PLACES["aten::convolution.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54948,7 +54950,7 @@ __convolution_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=13,
-    where="schemas/convolution.yaml:12",
+    where=PLACES["aten::_convolution.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55026,7 +55028,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/convolution.yaml:37",
+    where=PLACES["aten::im2col.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55069,7 +55071,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/convolution.yaml:44",
+    where=PLACES["aten::col2im.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55116,7 +55118,7 @@ _avg_pool2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=7,
-    where="schemas/pooling.yaml:41",
+    where=PLACES["aten::avg_pool2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55166,7 +55168,7 @@ _avg_pool3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=7,
-    where="schemas/pooling.yaml:49",
+    where=PLACES["aten::avg_pool3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55206,7 +55208,7 @@ __adaptive_avg_pool2d_out = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:65",
+    where=PLACES["aten::_adaptive_avg_pool2d.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55225,7 +55227,7 @@ __adaptive_avg_pool3d_out = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:72",
+    where=PLACES["aten::_adaptive_avg_pool3d.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55244,7 +55246,7 @@ _adaptive_avg_pool2d_out_ = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:85",
+    where=PLACES["aten::adaptive_avg_pool2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55263,7 +55265,7 @@ _adaptive_avg_pool3d_out_ = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:91",
+    where=PLACES["aten::adaptive_avg_pool3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55282,7 +55284,7 @@ _upsample_nearest1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/upsampling.yaml:5",
+    where=PLACES["aten::upsample_nearest1d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55315,7 +55317,7 @@ _upsample_nearest2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:14",
+    where=PLACES["aten::upsample_nearest2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55354,7 +55356,7 @@ _upsample_nearest3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:27",
+    where=PLACES["aten::upsample_nearest3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55388,7 +55390,7 @@ __upsample_nearest_exact1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/upsampling.yaml:36",
+    where=PLACES["aten::_upsample_nearest_exact1d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55421,7 +55423,7 @@ __upsample_nearest_exact2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:45",
+    where=PLACES["aten::_upsample_nearest_exact2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55460,7 +55462,7 @@ __upsample_nearest_exact3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:54",
+    where=PLACES["aten::_upsample_nearest_exact3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55500,7 +55502,7 @@ _upsample_linear1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:63",
+    where=PLACES["aten::upsample_linear1d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55539,7 +55541,7 @@ _upsample_bilinear2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:72",
+    where=PLACES["aten::upsample_bilinear2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55582,7 +55584,7 @@ _upsample_trilinear3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/upsampling.yaml:85",
+    where=PLACES["aten::upsample_trilinear3d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55627,7 +55629,7 @@ _upsample_bicubic2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:94",
+    where=PLACES["aten::upsample_bicubic2d.out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55661,7 +55663,7 @@ _scalar_tensor_out = declare(
     "(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
     (("s", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:41",
+    where=PLACES["aten::scalar_tensor.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55680,7 +55682,7 @@ _linspace_Tensor_Tensor_out = declare(
     "(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:75",
+    where=PLACES["aten::linspace.Tensor_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55699,7 +55701,7 @@ _linspace_Tensor_Scalar_out = declare(
     "(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:82",
+    where=PLACES["aten::linspace.Tensor_Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55720,7 +55722,7 @@ _linspace_Scalar_Tensor_out = declare(
     "(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:89",
+    where=PLACES["aten::linspace.Scalar_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55741,7 +55743,7 @@ _logspace_Tensor_Tensor_out = declare(
     "(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:101",
+    where=PLACES["aten::logspace.Tensor_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55762,7 +55764,7 @@ _logspace_Tensor_Scalar_out = declare(
     "(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:108",
+    where=PLACES["aten::logspace.Tensor_Scalar_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55785,7 +55787,7 @@ _logspace_Scalar_Tensor_out = declare(
     "(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:115",
+    where=PLACES["aten::logspace.Scalar_Tensor_out"],
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -55808,7 +55810,7 @@ _empty_permuted_out = declare(
     "(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("physical_layout", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:122",
+    where=PLACES["aten::empty_permuted.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55829,7 +55831,7 @@ _full_like_out = declare(
     "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:141",
+    where=PLACES["aten::full_like.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55856,7 +55858,7 @@ _rand_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:147",
+    where=PLACES["aten::rand_like.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55875,7 +55877,7 @@ _randn_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:153",
+    where=PLACES["aten::randn_like.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55894,7 +55896,7 @@ _rand_like_generator_out = declare(
     "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:159",
+    where=PLACES["aten::rand_like.generator_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55922,7 +55924,7 @@ _randn_like_generator_out = declare(
     "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:165",
+    where=PLACES["aten::randn_like.generator_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55950,7 +55952,7 @@ _randint_like_out = declare(
     "(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("high", "SymInt"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:171",
+    where=PLACES["aten::randint_like.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55971,7 +55973,7 @@ _randint_like_Tensor_out = declare(
     "(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("high", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:177",
+    where=PLACES["aten::randint_like.Tensor_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56002,7 +56004,7 @@ _randint_like_low_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:183",
+    where=PLACES["aten::randint_like.low_dtype_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56040,7 +56042,7 @@ _randint_like_generator_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:189",
+    where=PLACES["aten::randint_like.generator_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56078,7 +56080,7 @@ _randint_like_Tensor_generator_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:195",
+    where=PLACES["aten::randint_like.Tensor_generator_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56115,7 +56117,7 @@ _randint_like_low_generator_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:201",
+    where=PLACES["aten::randint_like.low_generator_dtype_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56149,7 +56151,7 @@ _new_empty_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:207",
+    where=PLACES["aten::new_empty.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56170,7 +56172,7 @@ _new_empty_strided_out = declare(
     "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:213",
+    where=PLACES["aten::new_empty_strided.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56191,7 +56193,7 @@ _new_zeros_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:219",
+    where=PLACES["aten::new_zeros.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56212,7 +56214,7 @@ _new_ones_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:225",
+    where=PLACES["aten::new_ones.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56233,7 +56235,7 @@ _new_full_out = declare(
     "(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:231",
+    where=PLACES["aten::new_full.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56254,7 +56256,7 @@ _hann_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:239",
+    where=PLACES["aten::hann_window.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56273,7 +56275,7 @@ _hann_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:244",
+    where=PLACES["aten::hann_window.periodic_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56294,7 +56296,7 @@ _hamming_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:249",
+    where=PLACES["aten::hamming_window.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56313,7 +56315,7 @@ _hamming_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:254",
+    where=PLACES["aten::hamming_window.periodic_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56334,7 +56336,7 @@ _hamming_window_periodic_alpha_out = declare(
     "(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:259",
+    where=PLACES["aten::hamming_window.periodic_alpha_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56357,7 +56359,7 @@ _bartlett_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:272",
+    where=PLACES["aten::bartlett_window.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56376,7 +56378,7 @@ _blackman_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:285",
+    where=PLACES["aten::blackman_window.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56395,7 +56397,7 @@ _kaiser_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:298",
+    where=PLACES["aten::kaiser_window.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56414,7 +56416,7 @@ _kaiser_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:303",
+    where=PLACES["aten::kaiser_window.periodic_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56435,7 +56437,7 @@ _copy_out = declare(
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:373",
+    where=PLACES["aten::copy.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56453,7 +56455,7 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="schemas/creation.yaml:373",
+    where=PLACES["aten::copy_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -56492,7 +56494,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:383",
+    where=PLACES["aten::fill.Scalar_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56510,7 +56512,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="schemas/creation.yaml:383",
+    where=PLACES["aten::fill_.Scalar"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -56547,7 +56549,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:392",
+    where=PLACES["aten::fill.Tensor_out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56563,7 +56565,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="schemas/creation.yaml:392",
+    where=PLACES["aten::fill_.Tensor"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -56598,7 +56600,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:400",
+    where=PLACES["aten::zero.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56614,7 +56616,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:400",
+    where=PLACES["aten::zero_"],
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -56651,7 +56653,7 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:409",
+    where=PLACES["aten::clone.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56670,7 +56672,7 @@ __to_copy_out = declare(
     "(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("non_blocking", "bool", False), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:433",
+    where=PLACES["aten::_to_copy.out"],
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56703,7 +56705,7 @@ _uniform_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:106",
+    where=PLACES["aten::uniform.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56722,7 +56724,7 @@ _uniform_ = declare(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:106",
+    where=PLACES["aten::uniform_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -56741,7 +56743,7 @@ _exponential_out = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:171",
+    where=PLACES["aten::exponential.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56762,7 +56764,7 @@ _exponential_ = declare(
     "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:171",
+    where=PLACES["aten::exponential_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -56809,7 +56811,7 @@ _geometric_out = declare(
     "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:180",
+    where=PLACES["aten::geometric.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56830,7 +56832,7 @@ _geometric_ = declare(
     "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:180",
+    where=PLACES["aten::geometric_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -56883,7 +56885,7 @@ _cauchy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:189",
+    where=PLACES["aten::cauchy.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56913,7 +56915,7 @@ _cauchy_ = declare(
     "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:189",
+    where=PLACES["aten::cauchy_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -56969,7 +56971,7 @@ _log_normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:198",
+    where=PLACES["aten::log_normal.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56999,7 +57001,7 @@ _log_normal_ = declare(
     "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:198",
+    where=PLACES["aten::log_normal_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -57049,7 +57051,7 @@ _random_from_out = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:207",
+    where=PLACES["aten::random.from_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57068,7 +57070,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:207",
+    where=PLACES["aten::random_.from"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -57087,7 +57089,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:216",
+    where=PLACES["aten::random.to_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57108,7 +57110,7 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:216",
+    where=PLACES["aten::random_.to"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -57147,7 +57149,7 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:225",
+    where=PLACES["aten::random.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57166,7 +57168,7 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:225",
+    where=PLACES["aten::random_"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -57203,7 +57205,7 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:234",
+    where=PLACES["aten::bernoulli.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57222,7 +57224,7 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:260",
+    where=PLACES["aten::bernoulli.Tensor_out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57241,7 +57243,7 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:260",
+    where=PLACES["aten::bernoulli_.Tensor"],
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -57278,7 +57280,7 @@ _poisson_out = declare(
     "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:269",
+    where=PLACES["aten::poisson.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57297,7 +57299,7 @@ _binomial_out = declare(
     "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:276",
+    where=PLACES["aten::binomial.out"],
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57323,7 +57325,7 @@ _multinomial_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:283",
+    where=PLACES["aten::multinomial.out"],
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 

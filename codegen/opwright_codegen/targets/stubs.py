@@ -95,7 +95,8 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
         words.add("ARRAYS")
     kinds = words_in([text for packet in packets for text in (packet.arrays, packet.elsewhere)])
     words |= kinds & {"Tensor", "ndarray"}
-    return import_lines(words, ["builtins"] if "builtins" in words else [])
+    places = [(".where", "PLACES", "PLACES")] if stubs else []
+    return import_lines(words, ["builtins"] if "builtins" in words else [], places)
 
 
 class _StubMaker:
@@ -104,7 +105,6 @@ class _StubMaker:
         self._lookups = lookups
         self._tags: dict[frozenset[str], str] = {}
         self._returns: dict[tuple[Return, ...], str] = {}
-        self._sources = view.sources
 
     def stub(self, view: OperatorView, *, is_function: bool) -> Stub:
         """`is_function`: it serves as the function of the name, too, for want of other overloads."""
@@ -156,8 +156,7 @@ class _StubMaker:
         first = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
         if first is not None:
             lines.append(f"kwarg_only={first}")
-        location = operator.location
-        lines.append(f"where={quoted(f'{self._sources[location.source.path]}:{location.line}')}")
+        lines.append(f"where=PLACES[{quoted(view.name)}]")
         if operator.tags:
             lines.append(self._tags.get(operator.tags) or self._tags_line(operator.tags))
         inner = ",\n    ".join(lines)

@@ -23,6 +23,8 @@ from opwright.abi import (
     show_result,
 )
 
+from .where import PLACES
+
 __all__ = [
     "both",
     "each",
@@ -42,7 +44,7 @@ _twice = declare(
     "demo::twice",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:3",
+    where=PLACES["demo::twice"],
 )
 
 
@@ -77,7 +79,7 @@ _sum = declare(
     "demo::sum",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:7",
+    where=PLACES["demo::sum"],
 )
 
 
@@ -112,7 +114,7 @@ _fourfold = declare(
     "demo::fourfold",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:11",
+    where=PLACES["demo::fourfold"],
 )
 
 
@@ -147,7 +149,7 @@ _both = declare(
     "demo::both",
     "(Tensor self, Tensor other, bool swap=False) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("swap", "bool", False)),
-    where="ops.yaml:16",
+    where=PLACES["demo::both"],
 )
 
 
@@ -184,7 +186,7 @@ _tenfold_default = declare(
     "demo::tenfold",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:21",
+    where=PLACES["demo::tenfold"],
 )
 
 
@@ -218,7 +220,7 @@ _halves_default = declare(
     "(Tensor self, *, int n=2) -> Tensor",
     (("self", "Tensor"), ("n", "int", 2)),
     kwarg_only=1,
-    where="ops.yaml:25",
+    where=PLACES["demo::halves"],
 )
 
 
@@ -261,7 +263,7 @@ _pair_default = declare(
     "demo::pair",
     "(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)",
     (("self", "Tensor"), ("other", "Tensor?", None)),
-    where="ops.yaml:31",
+    where=PLACES["demo::pair"],
 )
 
 
@@ -307,7 +309,7 @@ _pair_first = declare(
     "second)",
     (("self", "Tensor"), ("other", "Tensor?", None), ("first", "Tensor"), ("second", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:35",
+    where=PLACES["demo::pair.first"],
     tags=("out",),
 )
 
@@ -325,7 +327,7 @@ _pieces_default = declare(
     "demo::pieces",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="ops.yaml:37",
+    where=PLACES["demo::pieces"],
 )
 
 
@@ -358,7 +360,7 @@ _each_default = declare(
     "demo::each",
     "(Tensor[] self) -> Tensor[]",
     (("self", "Tensor[]"),),
-    where="ops.yaml:42",
+    where=PLACES["demo::each"],
 )
 
 
@@ -394,7 +396,7 @@ _ramp_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="ops.yaml:47",
+    where=PLACES["demo::ramp"],
 )
 
 
@@ -437,7 +439,7 @@ _ramp_out = declare(
     "(int n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="ops.yaml:51",
+    where=PLACES["demo::ramp.out"],
     tags=("out",),
 )
 
@@ -456,7 +458,7 @@ _tenfold_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="ops.yaml:53",
+    where=PLACES["demo::tenfold.out"],
     tags=("out",),
 )
 
@@ -473,7 +475,7 @@ _halves_out = declare(
     "(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int", 2), ("out", "Tensor")),
     kwarg_only=1,
-    where="ops.yaml:25",
+    where=PLACES["demo::halves.out"],
     tags=("generated", "out"),
 )
 
@@ -492,7 +494,7 @@ _halves_ = declare(
     "(Tensor(a!) self, *, int n=2) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int", 2)),
     kwarg_only=1,
-    where="ops.yaml:25",
+    where=PLACES["demo::halves_"],
     tags=("generated", "inplace"),
 )
 
@@ -531,7 +533,7 @@ _pieces_out = declare(
     "(Tensor self, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("out", "Tensor[]")),
     kwarg_only=1,
-    where="ops.yaml:37",
+    where=PLACES["demo::pieces.out"],
     tags=("generated", "out"),
 )
 
@@ -547,7 +549,7 @@ _each_ = declare(
     "demo::each_",
     "(Tensor(a!)[] self) -> ()",
     (("self", "Tensor[]"),),
-    where="ops.yaml:42",
+    where=PLACES["demo::each_"],
     tags=("generated", "inplace"),
 )
 

@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "both",
     "report",
@@ -21,7 +23,7 @@ _same = declare(
     "demo::same",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:3",
+    where=PLACES["demo::same"],
 )
 
 
@@ -56,7 +58,7 @@ _zero_ = declare(
     "demo::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="ops.yaml:7",
+    where=PLACES["demo::zero_"],
     tags=("inplace",),
 )
 
@@ -92,7 +94,7 @@ _report = declare(
     "demo::report",
     "(Tensor self, str message) -> ()",
     (("self", "Tensor"), ("message", "str")),
-    where="ops.yaml:12",
+    where=PLACES["demo::report"],
 )
 
 
@@ -129,7 +131,7 @@ _split_off = declare(
     "demo::split_off",
     "(Tensor(a!) self, int count) -> Tensor",
     (("self", "Tensor"), ("count", "int")),
-    where="ops.yaml:16",
+    where=PLACES["demo::split_off"],
 )
 
 
@@ -166,7 +168,7 @@ _both = declare(
     "demo::both",
     "(Tensor self, Tensor? other) -> (Tensor, int)",
     (("self", "Tensor"), ("other", "Tensor?")),
-    where="ops.yaml:20",
+    where=PLACES["demo::both"],
 )
 
 

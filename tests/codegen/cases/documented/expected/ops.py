@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "hypotenuse",
     "hypotenuse_",
@@ -20,7 +22,7 @@ _hypotenuse_default = declare(
     "demo::hypotenuse",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:1",
+    where=PLACES["demo::hypotenuse"],
 )
 
 
@@ -60,7 +62,7 @@ _shout_default = declare(
     "demo::shout",
     "(Tensor self, str word) -> Tensor",
     (("self", "Tensor"), ("word", "str")),
-    where="ops.yaml:14",
+    where=PLACES["demo::shout"],
 )
 
 
@@ -96,7 +98,7 @@ _shout_times = declare(
     "demo::shout.times",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="ops.yaml:21",
+    where=PLACES["demo::shout.times"],
 )
 
 
@@ -132,7 +134,7 @@ _undocumented = declare(
     "demo::undocumented",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:28",
+    where=PLACES["demo::undocumented"],
 )
 
 
@@ -168,7 +170,7 @@ _hypotenuse_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:1",
+    where=PLACES["demo::hypotenuse.out"],
     tags=("generated", "out"),
 )
 
@@ -191,7 +193,7 @@ _hypotenuse_ = declare(
     "demo::hypotenuse_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:1",
+    where=PLACES["demo::hypotenuse_"],
     tags=("generated", "inplace"),
 )
 

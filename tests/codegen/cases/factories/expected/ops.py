@@ -25,6 +25,8 @@ from opwright.abi import (
     packet,
 )
 
+from .where import PLACES
+
 __all__ = [
     "defaults",
     "full_like_size",
@@ -44,7 +46,7 @@ _full_like_size = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::full_like_size"],
 )
 
 
@@ -108,7 +110,7 @@ _defaults = declare(
         ("low", "Scalar?", None),
         ("generator", "Generator?", None),
     ),
-    where="ops.yaml:8",
+    where=PLACES["demo::defaults"],
     tags=("nondeterministic_seeded",),
 )
 
@@ -184,7 +186,7 @@ _version = declare(
     "demo::version",
     "() -> str",
     (),
-    where="ops.yaml:13",
+    where=PLACES["demo::version"],
 )
 
 

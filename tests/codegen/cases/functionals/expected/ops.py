@@ -10,6 +10,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Scalar, Tensor, active_modes, as_tuple, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "add_each",
     "add_each_",
@@ -25,7 +27,7 @@ _scale_ = declare(
     "demo::scale_",
     "(Tensor(a!) self, Scalar by) -> Tensor(a!)",
     (("self", "Tensor"), ("by", "Scalar")),
-    where="ops.yaml:1",
+    where=PLACES["demo::scale_"],
     tags=("inplace",),
 )
 
@@ -64,7 +66,7 @@ _normalize_default = declare(
     "(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor",
     (("x", "Tensor"), ("mean", "Tensor"), ("scale", "Tensor?", None), ("momentum", "float", 0.1)),
     kwarg_only=3,
-    where="ops.yaml:7",
+    where=PLACES["demo::normalize"],
 )
 
 
@@ -101,7 +103,7 @@ _push = declare(
     "demo::push",
     "(Tensor(a!) stack, Tensor x) -> ()",
     (("stack", "Tensor"), ("x", "Tensor")),
-    where="ops.yaml:12",
+    where=PLACES["demo::push"],
 )
 
 
@@ -136,7 +138,7 @@ _add_each_ = declare(
     "demo::add_each_",
     "(Tensor(a!)[] self, Tensor[] others) -> ()",
     (("self", "Tensor[]"), ("others", "Tensor[]")),
-    where="ops.yaml:17",
+    where=PLACES["demo::add_each_"],
     tags=("inplace",),
 )
 
@@ -173,7 +175,7 @@ _scale_out = declare(
     "(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("by", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:1",
+    where=PLACES["demo::scale.out"],
     tags=("generated", "out"),
 )
 
@@ -191,7 +193,7 @@ _scale_default = declare(
     "demo::scale",
     "(Tensor self, Scalar by) -> Tensor",
     (("self", "Tensor"), ("by", "Scalar")),
-    where="ops.yaml:1",
+    where=PLACES["demo::scale"],
     tags=("generated",),
 )
 
@@ -228,7 +230,7 @@ _normalize_out = declare(
     "(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1, Tensor(c!) out) -> Tensor(c!)",
     (("x", "Tensor"), ("mean", "Tensor"), ("scale", "Tensor?", None), ("momentum", "float", 0.1), ("out", "Tensor")),
     kwarg_only=3,
-    where="ops.yaml:7",
+    where=PLACES["demo::normalize.out"],
     tags=("generated", "out"),
 )
 
@@ -255,7 +257,7 @@ _normalize_functional = declare(
     "scale_out)",
     (("x", "Tensor"), ("mean", "Tensor"), ("scale", "Tensor?", None), ("momentum", "float", 0.1)),
     kwarg_only=3,
-    where="ops.yaml:7",
+    where=PLACES["demo::normalize_functional"],
     tags=("generated",),
 )
 
@@ -303,7 +305,7 @@ _push_functional = declare(
     "demo::push_functional",
     "(Tensor stack, Tensor x) -> Tensor stack_out",
     (("stack", "Tensor"), ("x", "Tensor")),
-    where="ops.yaml:12",
+    where=PLACES["demo::push_functional"],
     tags=("generated",),
 )
 
@@ -340,7 +342,7 @@ _add_each_out = declare(
     "(Tensor[] self, Tensor[] others, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor[]"), ("others", "Tensor[]"), ("out", "Tensor[]")),
     kwarg_only=2,
-    where="ops.yaml:17",
+    where=PLACES["demo::add_each.out"],
     tags=("generated", "out"),
 )
 
@@ -356,7 +358,7 @@ _add_each_default = declare(
     "demo::add_each",
     "(Tensor[] self, Tensor[] others) -> Tensor[] self_out",
     (("self", "Tensor[]"), ("others", "Tensor[]")),
-    where="ops.yaml:17",
+    where=PLACES["demo::add_each"],
     tags=("generated",),
 )
 

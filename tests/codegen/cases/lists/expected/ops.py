@@ -10,6 +10,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, as_tuple, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "copies",
     "join",
@@ -21,7 +23,7 @@ _join_default = declare(
     "demo::join",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="ops.yaml:3",
+    where=PLACES["demo::join"],
 )
 
 
@@ -52,7 +54,7 @@ _pick = declare(
     "demo::pick",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="ops.yaml:9",
+    where=PLACES["demo::pick"],
 )
 
 
@@ -84,7 +86,7 @@ _weighted = declare(
     "demo::weighted",
     "(Tensor[] tensors, Tensor[]? weights=None) -> Tensor",
     (("tensors", "Tensor[]"), ("weights", "Tensor[]?", None)),
-    where="ops.yaml:14",
+    where=PLACES["demo::weighted"],
 )
 
 
@@ -120,7 +122,7 @@ _copies_default = declare(
     "demo::copies",
     "(Tensor self, int count) -> Tensor[]",
     (("self", "Tensor"), ("count", "int")),
-    where="ops.yaml:18",
+    where=PLACES["demo::copies"],
 )
 
 
@@ -156,7 +158,7 @@ _join_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::join.out"],
     tags=("generated", "out"),
 )
 

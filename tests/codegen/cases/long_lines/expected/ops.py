@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet, show_result
 
+from .where import PLACES
+
 __all__ = [
     "a_very_long_operator_name_that_leaves_little_room",
     "another_operator",
@@ -37,7 +39,7 @@ _a_very_long_operator_name_that_leaves_little_room_default = declare(
         ("the_tolerance_to_be_used_in_comparisons", "float", 1e-05),
     ),
     kwarg_only=3,
-    where="ops.yaml:3",
+    where=PLACES["demo::a_very_long_operator_name_that_leaves_little_room"],
 )
 
 
@@ -120,7 +122,7 @@ _conditional = declare(
     "demo::conditional",
     "(Tensor self, Tensor other, float limit) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("limit", "float")),
-    where="ops.yaml:13",
+    where=PLACES["demo::conditional"],
 )
 
 
@@ -162,7 +164,7 @@ _another_operator = declare(
         ("the_second_argument_with_a_long_name", "Tensor"),
         ("the_third_argument_with_a_long_name", "Tensor?", None),
     ),
-    where="ops.yaml:19",
+    where=PLACES["demo::another_operator"],
 )
 
 
@@ -233,7 +235,7 @@ _third_of_several = declare(
     "demo::third_of_several",
     "(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor",
     (("the_first_argument_with_a_long_name", "Tensor"), ("the_second_argument_with_a_long_name", "Tensor")),
-    where="ops.yaml:23",
+    where=PLACES["demo::third_of_several"],
 )
 
 
@@ -290,7 +292,7 @@ _a_very_long_operator_name_that_leaves_little_room_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=3,
-    where="ops.yaml:3",
+    where=PLACES["demo::a_very_long_operator_name_that_leaves_little_room.out"],
     tags=("generated", "out"),
 )
 

@@ -10,6 +10,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, is_int_list, packet, show_result
 
+from .where import PLACES
+
 __all__ = [
     "moments",
     "pairs",
@@ -23,7 +25,7 @@ _softplus_default = declare(
     "demo::softplus",
     "(Tensor self, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("beta", "float", 1.0)),
-    where="ops.yaml:3",
+    where=PLACES["demo::softplus"],
 )
 
 
@@ -58,7 +60,7 @@ _scale_default = declare(
     "demo::scale",
     "(Tensor self, float factor) -> Tensor",
     (("self", "Tensor"), ("factor", "float")),
-    where="ops.yaml:9",
+    where=PLACES["demo::scale"],
 )
 
 
@@ -101,7 +103,7 @@ _moments_default = declare(
     "demo::moments",
     "(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False)),
-    where="ops.yaml:15",
+    where=PLACES["demo::moments"],
 )
 
 
@@ -143,7 +145,7 @@ _parts = declare(
     "demo::parts",
     "(Tensor self) -> (Tensor, Tensor)",
     (("self", "Tensor"),),
-    where="ops.yaml:21",
+    where=PLACES["demo::parts"],
 )
 
 
@@ -178,7 +180,7 @@ _pairs = declare(
     "demo::pairs",
     "(Tensor self) -> (Tensor, Tensor)",
     (("self", "Tensor"),),
-    where="ops.yaml:26",
+    where=PLACES["demo::pairs"],
 )
 
 
@@ -214,7 +216,7 @@ _softplus_out = declare(
     "(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "float", 1.0), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::softplus.out"],
     tags=("generated", "out"),
 )
 
@@ -232,7 +234,7 @@ _softplus_ = declare(
     "demo::softplus_",
     "(Tensor(a!) self, float beta=1.0) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "float", 1.0)),
-    where="ops.yaml:3",
+    where=PLACES["demo::softplus_"],
     tags=("generated", "inplace"),
 )
 
@@ -271,7 +273,7 @@ _scale_out = declare(
     "(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("factor", "float"), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:9",
+    where=PLACES["demo::scale.out"],
     tags=("generated", "out"),
 )
 
@@ -291,7 +293,7 @@ _moments_out = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="ops.yaml:15",
+    where=PLACES["demo::moments.out"],
     tags=("generated", "out"),
 )
 

@@ -10,6 +10,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "Tensor_",
     "_t",
@@ -28,7 +30,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="ops.yaml:3",
+    where=PLACES["demo::random_.from"],
     tags=("inplace", "nondeterministic_seeded"),
 )
 
@@ -46,7 +48,7 @@ _import_ = declare(
     "demo::import",
     "(Tensor self, int from=0) -> Tensor",
     (("self", "Tensor"), ("from", "int", 0)),
-    where="ops.yaml:9",
+    where=PLACES["demo::import"],
 )
 
 
@@ -63,7 +65,7 @@ _sum = declare(
     "demo::sum",
     "(Tensor self, bool all=True) -> Tensor",
     (("self", "Tensor"), ("all", "bool", True)),
-    where="ops.yaml:13",
+    where=PLACES["demo::sum"],
 )
 
 
@@ -100,7 +102,7 @@ _type = declare(
     "demo::type",
     "(Tensor self, Scalar int, bool float) -> Tensor",
     (("self", "Tensor"), ("int", "Scalar"), ("float", "bool")),
-    where="ops.yaml:17",
+    where=PLACES["demo::type"],
 )
 
 
@@ -119,7 +121,7 @@ _Tensor_ = declare(
     "demo::Tensor",
     "(Tensor modes, int keys) -> Tensor",
     (("modes", "Tensor"), ("keys", "int")),
-    where="ops.yaml:21",
+    where=PLACES["demo::Tensor"],
 )
 
 
@@ -138,7 +140,7 @@ _join__a = declare(
     "demo::join_.a",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="ops.yaml:25",
+    where=PLACES["demo::join_.a"],
     tags=("inplace",),
 )
 
@@ -174,7 +176,7 @@ _join__a_ = declare(
     "demo::join._a",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:29",
+    where=PLACES["demo::join._a"],
 )
 
 
@@ -209,7 +211,7 @@ __t = declare(
     "demo::_t",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:33",
+    where=PLACES["demo::_t"],
 )
 
 
@@ -244,7 +246,7 @@ _t_ = declare(
     "demo::t",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:37",
+    where=PLACES["demo::t"],
 )
 
 
@@ -279,7 +281,7 @@ _where_self = declare(
     "demo::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:41",
+    where=PLACES["demo::where.self"],
 )
 
 
@@ -324,7 +326,7 @@ _any_number = declare(
     "demo::any_number",
     "(Tensor self, ...) -> ...",
     (("self", "Tensor"),),
-    where="ops.yaml:46",
+    where=PLACES["demo::any_number"],
 )
 
 

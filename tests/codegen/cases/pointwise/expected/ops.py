@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Scalar, Tensor, active_modes, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "add",
     "add_",
@@ -24,7 +26,7 @@ _add_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::add.Tensor"],
 )
 
 
@@ -59,7 +61,7 @@ _add_Scalar = declare(
     "demo::add.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="ops.yaml:10",
+    where=PLACES["demo::add.Scalar"],
 )
 
 
@@ -96,7 +98,7 @@ _exp_default = declare(
     "demo::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:17",
+    where=PLACES["demo::exp"],
 )
 
 
@@ -129,7 +131,7 @@ _less = declare(
     "demo::less",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:23",
+    where=PLACES["demo::less"],
 )
 
 
@@ -164,7 +166,7 @@ _swish = declare(
     "demo::swish",
     "(Tensor self, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("beta", "float", 1.0)),
-    where="ops.yaml:28",
+    where=PLACES["demo::swish"],
 )
 
 
@@ -201,7 +203,7 @@ _lerp = declare(
     "demo::lerp",
     "(Tensor start, Tensor end, Tensor? weight=None) -> Tensor",
     (("start", "Tensor"), ("end", "Tensor"), ("weight", "Tensor?", None)),
-    where="ops.yaml:33",
+    where=PLACES["demo::lerp"],
 )
 
 
@@ -244,7 +246,7 @@ _add_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::add.out"],
     tags=("generated", "out"),
 )
 
@@ -263,7 +265,7 @@ _add__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::add_.Tensor"],
     tags=("generated", "inplace"),
 )
 
@@ -300,7 +302,7 @@ _add_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="ops.yaml:10",
+    where=PLACES["demo::add.Scalar_out"],
     tags=("generated", "out"),
 )
 
@@ -320,7 +322,7 @@ _add__Scalar = declare(
     "demo::add_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="ops.yaml:10",
+    where=PLACES["demo::add_.Scalar"],
     tags=("generated", "inplace"),
 )
 
@@ -359,7 +361,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="ops.yaml:17",
+    where=PLACES["demo::exp.out"],
     tags=("generated", "out"),
 )
 
@@ -375,7 +377,7 @@ _exp_ = declare(
     "demo::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="ops.yaml:17",
+    where=PLACES["demo::exp_"],
     tags=("generated", "inplace"),
 )
 

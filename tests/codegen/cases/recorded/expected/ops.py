@@ -11,6 +11,8 @@ from numpy.typing import DTypeLike
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, as_tuple, declare, is_dtype, packet, show_result
 
+from .where import PLACES
+
 __all__ = [
     "cast",
     "exp",
@@ -32,7 +34,7 @@ _mul_default = declare(
     "demo::mul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:3",
+    where=PLACES["demo::mul"],
 )
 
 
@@ -65,7 +67,7 @@ _exp = declare(
     "demo::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:9",
+    where=PLACES["demo::exp"],
 )
 
 
@@ -100,7 +102,7 @@ _less = declare(
     "demo::less",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:15",
+    where=PLACES["demo::less"],
 )
 
 
@@ -141,7 +143,7 @@ _scale = declare(
         ("noise", "Tensor?", None),
         ("mask", "Tensor?", None),
     ),
-    where="ops.yaml:21",
+    where=PLACES["demo::scale"],
 )
 
 
@@ -158,7 +160,7 @@ _join = declare(
     "demo::join",
     "(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor",
     (("tensors", "Tensor[]"), ("last", "Tensor?", None), ("shape", "int", 0)),
-    where="ops.yaml:25",
+    where=PLACES["demo::join"],
 )
 
 
@@ -201,7 +203,7 @@ _pick = declare(
     "demo::pick",
     "(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="ops.yaml:29",
+    where=PLACES["demo::pick"],
 )
 
 
@@ -242,7 +244,7 @@ _halves = declare(
     "demo::halves",
     "(Tensor self) -> (Tensor low, Tensor high)",
     (("self", "Tensor"),),
-    where="ops.yaml:33",
+    where=PLACES["demo::halves"],
 )
 
 
@@ -278,7 +280,7 @@ _pieces_default = declare(
     "demo::pieces",
     "(Tensor self, int size) -> Tensor[]",
     (("self", "Tensor"), ("size", "int")),
-    where="ops.yaml:37",
+    where=PLACES["demo::pieces"],
 )
 
 
@@ -313,7 +315,7 @@ _shift = declare(
     "demo::shift",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="ops.yaml:41",
+    where=PLACES["demo::shift"],
 )
 
 
@@ -350,7 +352,7 @@ _shift_ = declare(
     "demo::shift_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="ops.yaml:45",
+    where=PLACES["demo::shift_"],
     tags=("inplace", "inplace_view"),
 )
 
@@ -388,7 +390,7 @@ _cast = declare(
     "demo::cast",
     "(Tensor self, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
-    where="ops.yaml:50",
+    where=PLACES["demo::cast"],
 )
 
 
@@ -426,7 +428,7 @@ _mul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:3",
+    where=PLACES["demo::mul.out"],
     tags=("generated", "out"),
 )
 
@@ -442,7 +444,7 @@ _mul_ = declare(
     "demo::mul_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:3",
+    where=PLACES["demo::mul_"],
     tags=("generated", "inplace"),
 )
 
@@ -478,7 +480,7 @@ _exp_ = declare(
     "demo::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="ops.yaml:9",
+    where=PLACES["demo::exp_"],
     tags=("generated", "inplace"),
 )
 
@@ -514,7 +516,7 @@ _less_ = declare(
     "demo::less_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:15",
+    where=PLACES["demo::less_"],
     tags=("generated", "inplace"),
 )
 

@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet, show_result
 
+from .where import PLACES
+
 __all__ = [
     "halve",
     "halve_",
@@ -27,7 +29,7 @@ _largest_default = declare(
     "demo::largest",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="ops.yaml:3",
+    where=PLACES["demo::largest"],
 )
 
 
@@ -75,7 +77,7 @@ _largest_values_out = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="ops.yaml:7",
+    where=PLACES["demo::largest.values_out"],
     tags=("out",),
 )
 
@@ -104,7 +106,7 @@ _halve_default = declare(
     "demo::halve",
     "(Tensor self, str? rounding=None) -> Tensor",
     (("self", "Tensor"), ("rounding", "str?", None)),
-    where="ops.yaml:13",
+    where=PLACES["demo::halve"],
 )
 
 
@@ -139,7 +141,7 @@ _halve_ = declare(
     "demo::halve_",
     "(Tensor(a!) self, str? rounding=None) -> Tensor(a!)",
     (("self", "Tensor"), ("rounding", "str?", None)),
-    where="ops.yaml:16",
+    where=PLACES["demo::halve_"],
     tags=("inplace",),
 )
 
@@ -178,7 +180,7 @@ _halve_out_rounding = declare(
     "(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rounding", "str?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:19",
+    where=PLACES["demo::halve.out_rounding"],
     tags=("out",),
 )
 

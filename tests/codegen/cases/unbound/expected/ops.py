@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet
 
+from .where import PLACES
+
 __all__ = [
     "norm",
     "plain",
@@ -19,7 +21,7 @@ _scale_default = declare(
     "demo::scale",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:3",
+    where=PLACES["demo::scale"],
 )
 
 
@@ -52,7 +54,7 @@ _scale_ = declare(
     "demo::scale_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="ops.yaml:7",
+    where=PLACES["demo::scale_"],
     tags=("inplace",),
 )
 
@@ -89,7 +91,7 @@ _scale_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="ops.yaml:11",
+    where=PLACES["demo::scale.out"],
     tags=("out",),
 )
 
@@ -105,7 +107,7 @@ _norm_default = declare(
     "demo::norm",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:18",
+    where=PLACES["demo::norm"],
 )
 
 
@@ -138,7 +140,7 @@ _plain = declare(
     "demo::plain",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="ops.yaml:24",
+    where=PLACES["demo::plain"],
 )
 
 
@@ -174,7 +176,7 @@ _norm_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="ops.yaml:18",
+    where=PLACES["demo::norm.out"],
     tags=("generated", "out"),
 )
 

@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, as_tuple, declare, packet, show_result
 
+from .where import PLACES
+
 __all__ = [
     "ends",
     "flip_axes",
@@ -18,7 +20,7 @@ _flip_axes = declare(
     "demo::flip_axes",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="ops.yaml:3",
+    where=PLACES["demo::flip_axes"],
 )
 
 
@@ -53,7 +55,7 @@ _pieces_default = declare(
     "demo::pieces",
     "(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("count", "int"), ("dim", "int", 0)),
-    where="ops.yaml:9",
+    where=PLACES["demo::pieces"],
 )
 
 
@@ -98,7 +100,7 @@ _ends = declare(
     "demo::ends",
     "(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)",
     (("self", "Tensor"),),
-    where="ops.yaml:15",
+    where=PLACES["demo::ends"],
 )
 
 

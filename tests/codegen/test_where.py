@@ -1,0 +1,43 @@
+"""A new operator changes the lines that are about it, `where.py`, and no other."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from opwright_codegen.cli import main
+
+ROOT = Path(__file__).parents[2]
+NEW = """
+- func: cbrt(Tensor self) -> Tensor
+  tags: pointwise
+  variants: function, method
+  autogen: cbrt_, cbrt.out
+  meta: pointwise(self, kind="int_to_float")
+  dispatch:
+    CPU, CUDA: xp.cbrt(self)
+"""
+
+
+def files(folder: Path, schemas: str) -> dict[str, list[str]]:
+    """The files generated from our pointwise operators, as lines."""
+    folder.mkdir()
+    (folder / "pointwise.yaml").write_text(schemas)
+    tags = ["--tags", str(ROOT / "schemas" / "tags.yaml"), "--kernels", "opwright_kernels"]
+    assert main(["generate", str(folder / "pointwise.yaml"), "-o", str(folder / "out"), *tags]) == 0
+    return {path.name: path.read_text().splitlines() for path in (folder / "out").glob("*.py*")}
+
+
+def test_a_new_operator_changes_no_line_of_others(tmp_path: Path) -> None:
+    text = (ROOT / "schemas" / "pointwise.yaml").read_text(encoding="utf-8")
+    place = text.index("\n- func: exp(")
+    before, after = files(tmp_path / "a", text), files(tmp_path / "b", text[:place] + NEW + text[place:])
+    assert before.keys() == after.keys() and len(before) > 10
+    for name, lines in before.items():
+        changes = [line for line in difflib.ndiff(lines, after[name]) if line[0] in "+-"] if name != "where.py" else []
+        assert not [line for line in changes if line[0] == "-"], name
+        assert name in ("__init__.py", "where.py", "composites.py", "py.typed") or changes, name
+    gone = {line.partition(":")[0] for line in before["where.py"]} - {
+        line.partition(":")[0] for line in after["where.py"]
+    }
+    assert not gone
