@@ -16,12 +16,12 @@ from opwright_codegen.kernel_modules import module_files
 __all__ = ["UsedPackage"]
 
 _PUBLIC = re.compile(r"^__all__ = (\[.*?\])$", re.MULTILINE | re.DOTALL)
-# `declare("aten::add.Tensor", "(Tensor self, …", …, where="schemas/pointwise.yaml:1"`
+# `declare("aten::add.Tensor", "(Tensor self, …", …`
 _DECLARED = re.compile(
-    r'^_\w+ = declare\(\n    "(\w+)::([\w.]+)",\n    ((?:["\'][^\n]*\n    )*["\'][^\n]*),\n'
-    r'(?:(?!^\)).)*?where="([^"]*)"',
-    re.MULTILINE | re.DOTALL,
+    r'^_\w+ = declare\(\n    "(\w+)::([\w.]+)",\n    ((?:["\'][^\n]*\n    )*["\'][^\n]*),\n',
+    re.MULTILINE,
 )
+_PLACE = re.compile(r'^    "([\w:.]+)": "([^"]*)",', re.MULTILINE)  # of `where.py`
 _METHOD = re.compile(r'^    "(\w+)": ops\.', re.MULTILINE)
 
 
@@ -84,8 +84,11 @@ class UsedPackage:
         path = self._file("ops")
         assert path is not None
         found = _DECLARED.findall(path.read_text(encoding="utf-8"))
+        where = self._file("where")
+        places = {} if where is None else dict(_PLACE.findall(where.read_text(encoding="utf-8")))
         operators = tuple(
-            DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", where) for _, name, text, where in found
+            DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", places.get(f"{namespace}::{name}", ""))
+            for namespace, name, text in found
         )
         return Declarations(found[0][0] if found else "", operators)
 
