@@ -5,11 +5,13 @@ and what another had done by half stays so: a child would wait for a lock, or fo
 So a fork waits until it holds our locks, and until no other thread is loading a module of ours. What only computes for
 us (the parser, the templates) does so under a lock of ours, a `ForkLock`. A fork that would have to wait too long, as
 the other thread waits for something of this one, goes on all the same: the child then has new locks, and loads anew
-what was half loaded.
+what was half loaded. Hooks of forks run newest first: those of `logging` take a lock that the parser's library needs
+while it holds ours, so they are registered before ours, and run after them.
 """
 
 from __future__ import annotations
 
+import logging  # noqa: F401 (its hooks come before ours: Note [Forks])
 import os
 import sys
 import threading
@@ -109,7 +111,7 @@ class _Fork:
         while self.waits_for_others() and time.monotonic() < end:
             self.release()  # what they do may need our locks
             time.sleep(_TURN)
-            self.take(end)
+            self.take(time.monotonic() + _PATIENCE)  # patience with a slow import is none with locks
 
     def waits_for_others(self) -> bool:
         """Whether others are still busy after a while in which nobody can begin with anything that needs our locks."""

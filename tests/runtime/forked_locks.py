@@ -1,9 +1,10 @@
-"""A program of its own: forks while a thread takes two locks in the order that forks do not.
+"""A program of its own: forks while a thread takes two locks in the order that forks do not, and that of `logging`.
 
 `python forked_locks.py FOLDER FORKS` (of the folder, nothing is used)."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -13,6 +14,7 @@ from opwright.forks import ForkLock
 
 
 def main(forks: int) -> None:
+    logging = importlib.import_module("logging")  # after Opwright, as the parser does
     first, second = ForkLock(), ForkLock()
     stop = threading.Event()
 
@@ -21,7 +23,7 @@ def main(forks: int) -> None:
             with second.lock:
                 time.sleep(0.01)
                 with first.lock:
-                    pass
+                    logging.getLogger(f"forked.{time.monotonic()}")  # takes a lock that hooks of forks hold
             time.sleep(0.001)
 
     thread = threading.Thread(target=work)

@@ -61,9 +61,6 @@ def test_interrupts_leave_nothing_held_and_nothing_half_registered(folder: Path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
-@pytest.mark.xfail(
-    reason="no hang, but once in a few hundred runs a child finds arrays without a backend", strict=False
-)
 def test_no_child_of_a_process_whose_threads_register_hangs(folder: Path) -> None:
     assert _run(folder, "forked.py", 15).startswith("15 forks")
 
