@@ -47,12 +47,18 @@ def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after
 
 
 def condition(tests: Sequence[str], word: str, indent: int) -> str:
-    """`if test word test:` on one line if it fits after `indent` columns, else a test a line."""
+    """`if test word test:` on one line if it fits after `indent` columns, else a test a line. The second of two keeps
+    its parentheses on the line of the first."""
     text = f"if {f' {word} '.join(tests)}:"
     if len(text) + indent <= LINE:
         return text
     pad = " " * indent
     first, *rest = tests
+    if len(rest) == 1 and rest[0].startswith("("):
+        inner = rest[0][1:-1]
+        if len(inner) + indent + 4 > LINE:
+            inner = inner.replace(" or ", f"\n{pad}    or ")
+        return f"if {first} {word} (\n{pad}    {inner}\n{pad}):"
     inner = "".join(f"{pad}    {word} {test}\n" for test in rest)
     return f"if (\n{pad}    {first}\n{inner}{pad}):"
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def defaults(type: Type) -> st.SearchStrategy[Any]:
 @st.composite
 def operators(draw: st.DrawFn, namespace: str, base: str, overload: str) -> FunctionSchema:
     """A schema that the rules about operators accept, of types that the runtime knows."""
-    found = draw(st.lists(words.filter(lambda n: n not in ("None", "True", "False")), max_size=6, unique=True))
+    found = draw(st.lists(words.filter(lambda n: n == "from" or not iskeyword(n)), max_size=6, unique=True))
     positional = draw(st.integers(0, len(found)))
     first_default = draw(st.integers(0, positional))
     made = [
@@ -200,6 +201,17 @@ def clean(package: Path) -> None:
             check=False,
         )
         assert found.returncode == 0, found.stdout[:3000] + found.stderr
+
+
+@pytest.mark.parametrize("length", [9, 19, 24, 32, 40, 48])
+def test_ints_with_names_of_any_length(tmp_path: Path, length: int) -> None:
+    """What tests that an int has 64 bits names it twice, and an int that may be None three times."""
+    name = "n" * length
+    arguments = f"Tensor x, int a_{name}, int? b_{name}=None"
+    text = f"- func: {new_namespace()}::f({arguments}) -> Tensor\n  dispatch: {{CPU: unbound}}\n"
+    run = generate(tmp_path, text)
+    assert run.status == 0, run.stderr
+    clean(run.package)
 
 
 @given(st.lists(schemas(), min_size=1, max_size=4))

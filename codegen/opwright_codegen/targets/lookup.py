@@ -126,7 +126,7 @@ class Lookups:
         guards = tuple(
             [
                 Guard(
-                    condition(piece.guard.split(" and "), "and", 4) if piece.guard else "",
+                    _condition(piece.guard) if piece.guard else "",
                     self._conversion(view.private, position, parameter, 8 if piece.guard else 4),
                 )
                 for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
@@ -258,6 +258,12 @@ class Lookups:
                 return None
             case _:
                 return ""
+
+
+def _condition(guard: str) -> str:
+    """The statement that asks a guard: tests with `and`, the last maybe in parentheses, or tests with `or`."""
+    word = "and" if " and " in guard else "or"
+    return condition(guard.split(f" {word} "), word, 4)
 
 
 def _is_long(parameter: Parameter) -> bool:

@@ -23,7 +23,8 @@ from opwright_codegen.targets.shims import ShimNames
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
-_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...]"
+_KERNELS = "KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = "
+_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...] = "
 _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
@@ -66,7 +67,11 @@ def context(
         )
         if name in modules
     ]
-    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + skipping + marking), "modules": used}
+    return {
+        "kernels": _tuple(_KERNELS, rows) or f"{_KERNELS}()",
+        "wrappers": _tuple(_WRAPPERS, wrappers + skipping + marking),
+        "modules": used,
+    }
 
 
 def _served(
