@@ -1,4 +1,4 @@
-"""Which parts of a resolved formula cannot be what the formula does with them: arithmetic on None, attributes of lists.
+"""Finds parts of a resolved formula that cannot do what it asks of them: None that is added, a list that has a dtype.
 
 An argument of an optional type may be None, except where the formula has asked: in `b` of `b if x is not None else c`.
 """
@@ -35,7 +35,7 @@ __all__ = ["NOTHING", "Given", "Sort", "check_sorts", "described", "narrowed", "
 
 
 class Sort(Enum):
-    """What a value surely is."""
+    """The kinds of values that are told apart before anything runs."""
 
     NONE = "None"
     OPTIONAL = "a value or None"
@@ -50,7 +50,7 @@ NOTHING: Given = frozenset()
 
 
 def sort_of(formula: Formula, schema: FunctionSchema, given: Given = NOTHING) -> Sort | None:
-    """What the formula's value is; None where that is not known."""
+    """Return the sort of a formula's value; None where that is not known."""
     match formula:
         case Constant(None):
             return Sort.NONE
@@ -106,7 +106,7 @@ def _sort_of_type(type: Type, is_given: bool) -> Sort | None:
 
 
 def described(formula: Formula, schema: FunctionSchema, sort: Sort) -> str:
-    """What a part of a formula is, as errors say it: `'by' is declared Scalar?, and may be None`."""
+    """Say in an error's words what a part of a formula is: `'by' is declared Scalar?, and may be None`."""
     match formula:
         case Reference(Kind.ARGUMENT, name):
             declared = next(a.type for a in schema.arguments if a.name == name)
@@ -172,7 +172,7 @@ def check_sorts(
 
 
 def _wrong(node: Formula, schema: FunctionSchema, given: Given, is_of_arrays: bool) -> Iterator[tuple[Formula, str]]:
-    """The parts of one operation that it cannot be done with, and what they lack."""
+    """Yield the operands of one operation that it cannot be done with, and what they lack."""
     nothing = (Sort.NONE, Sort.OPTIONAL)
 
     def sort(part: Formula) -> Sort | None:

@@ -170,7 +170,7 @@ class KernelModules:
 
 
 def _current_name(module: str) -> str:
-    """What a module of our kernels is called by now."""
+    """Return the name that a module of our kernels has by now."""
     if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
         return module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
     return module

@@ -39,8 +39,8 @@ _TYPES_OF_SIZES = ("int", "SymInt")
 def check_rule_call(
     call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span, given: Given = NOTHING
 ) -> Iterator[SchemaError]:
-    """What is wrong with a call of `rule`, each with its place; `span` is that of the whole, and `given` are the
-    optional arguments that are no None there."""
+    """Yield what is wrong with a call of `rule`, each with its place. `span` is that of the whole formula; `given` are
+    the optional arguments that are no None there."""
     at = call.span or span
     positional = rule.positional
     names = [name for name, _ in call.keywords]
@@ -131,7 +131,7 @@ _TAKEN = {
 def _check_sort(
     parameter: Parameter, value: Formula, rule: KernelFunction, schema: FunctionSchema, at: Span, given: Given
 ) -> Iterator[SchemaError]:
-    """A value that is surely none of what the parameter is annotated as."""
+    """Yield errors for a value that is surely none of what the parameter is annotated as."""
     kinds = parameter.annotation.split(" | ")
     if not {kind.partition("[")[0] for kind in kinds} <= _TAKEN.keys() | {"None"}:
         return
@@ -154,7 +154,7 @@ def _check_sort(
 def _check_items(
     parameter: Parameter, value: List, rule: KernelFunction, schema: FunctionSchema, at: Span
 ) -> Iterator[SchemaError]:
-    """Lists and texts in a list of tensors."""
+    """Yield errors for lists and texts in a list of tensors."""
     for item in value.items:
         sort = sort_of(item, schema)
         if sort in (Sort.SEQUENCE, Sort.TEXT):
@@ -163,7 +163,7 @@ def _check_items(
 
 
 def _results_of(value: Formula, given: Given) -> Iterator[tuple[Formula, Given]]:
-    """What the value may be: both branches of a choice."""
+    """Yield what the value may be: of a choice, both branches."""
     match value:
         case Conditional(_, then, otherwise):
             inner = {id(node): known for node, known in narrowed(value, given)}

@@ -18,6 +18,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 from opwright.errors import ContractError
+from opwright.places import OURS
 
 __all__ = ["gradient_text", "name_kernel", "recorded_by", "shown", "wrong_result"]
 
@@ -35,7 +36,7 @@ def wrong_result(problem: str, what: str = "kernel") -> ContractError:
         frame = None if frame is None else frame.f_back
         if frame is None:
             break
-        is_ours = frame.f_globals.get("__name__", "").startswith(("opwright.", "opwright_kernels."))
+        is_ours = frame.f_globals.get("__name__", "").startswith(OURS)
         found = None if is_ours else _served_by(frame.f_code)
         if found is not None:
             operator, key = found

@@ -15,7 +15,7 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
-from opwright.places import Place, caller
+from opwright.places import OURS, Place, caller
 from opwright.registrations import Boxed, Key, UserKernel, Wrapper, fallbacks, fallthrough_kernel, kernels, lock
 from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
@@ -307,7 +307,7 @@ def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
 def _levels() -> int:
     """Return how many calls lie between `_warn_of_override` and the caller outside this package."""
     frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         frame, count = frame.f_back, count + 1
     return count
 

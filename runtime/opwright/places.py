@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 import weakref
 from types import CodeType, FrameType
+from typing import Final
 
-__all__ = ["Place", "caller"]
+__all__ = ["OURS", "Place", "caller"]
+
+OURS: Final = ("opwright.", "opwright_kernels.")  # what the names of our modules begin with
 
 
 class Place(str):
@@ -34,6 +37,6 @@ class Place(str):
 def caller() -> Place:
     """Return the place outside this package from which it was called."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         frame = frame.f_back
     return Place(frame)

@@ -13,6 +13,7 @@ from opwright.conversion import Mismatch, converter, is_tensor_like
 from opwright.dtypes import dtype_name
 from opwright.introspection import place_of
 from opwright.kernel_errors import shown, wrong_result
+from opwright.places import OURS
 from opwright.signature import split_types
 from opwright.tensor import Tensor
 
@@ -66,8 +67,7 @@ class _Returns:
 
     def error(self, expected: str, value: Any, which: str = "", hint: str = "") -> RuntimeError:
         operator = self.operator
-        module = getattr(self.function, "__module__", None) or ""
-        is_ours = module.startswith(("opwright.", "opwright_kernels."))  # it calls somebody's
+        is_ours = (getattr(self.function, "__module__", None) or "").startswith(OURS)  # it calls somebody's
         kernel = "a kernel" if is_ours else f"the kernel {place_of(self.function)}"
         return RuntimeError(
             f"{operator.name}: {kernel} must return {expected}{which}, but returned "

@@ -12,7 +12,7 @@ TEMPLATE = "where.py.j2"
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """What the template shows: an item of a dict for each operator, under its full name."""
+    """Return what the template shows: an item of a dict for each operator, under its full name."""
     lines = []
     for operator in view.operators.values():
         location = operator.operator.location

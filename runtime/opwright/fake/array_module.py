@@ -8,7 +8,7 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import FakeKernelError
-from opwright.fake.arrays import MetaArray, meta_array
+from opwright.fake.arrays import WANTS_RULE, MetaArray, meta_array
 from opwright.sizes import guard_or_false, guard_or_true
 
 __all__ = [
@@ -84,10 +84,7 @@ def __getattr__(name: str) -> Any:
     """What is not here computes, or is not known."""
     if name.startswith("__"):
         raise AttributeError(name)
-    raise FakeKernelError(
-        f"a kernel called xp.{name} on arrays without data, which have views alone: give the operator a rule "
-        "(`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
-    )
+    raise FakeKernelError(f"a kernel called xp.{name} on arrays without data, which have views alone: {WANTS_RULE}")
 
 
 def may_share_memory(first: MetaArray, second: MetaArray) -> bool:

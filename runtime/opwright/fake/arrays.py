@@ -80,8 +80,12 @@ class _Flags:
 _ROW_MAJOR, _OTHER = _Flags(True), _Flags(False)
 
 
+# What to do where a kernel cannot run without data.
+WANTS_RULE = "give the operator a rule (`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
+
+
 class NoDataError(FakeKernelError, AttributeError):
-    """What arrays without data do not have."""
+    """Tells that a kernel used an attribute that arrays without data do not have."""
 
 
 class MetaArray:
@@ -103,10 +107,7 @@ class MetaArray:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise NoDataError(
-            f"a kernel used .{name} of an array without data, which has views alone: give the operator a rule "
-            "(`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
-        )
+        raise NoDataError(f"a kernel used .{name} of an array without data, which has views alone: {WANTS_RULE}")
 
     @property
     def itemsize(self) -> int:
