@@ -19,8 +19,8 @@ from pipeline import assert_refused, generate, imported, new_namespace
 from strategies import names, schemas
 
 import opwright
-from opwright.dispatcher import Operator
-from opwright.dispatcher import operators as all_operators
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.operator import operators as all_operators
 from opwright.errors import ArgumentError, DispatchError
 from opwright_codegen.schema import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
 from opwright_codegen.schema_rules import schema_problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.keywords import meant, other_names
+from opwright.dispatch.keywords import meant, other_names
 from opwright_codegen.names import OTHER_NAMES
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from conftest import Maker
 
-from opwright.dispatcher import declare
+from opwright.dispatch.kernel_forms import Unbound
+from opwright.dispatch.operator import declare
+from opwright.dispatch.registry import install
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
-from opwright.registrations import Unbound
-from opwright.registry import install
 
 TWICE = "twice(Tensor x) -> Tensor"
 BOUND = "opwright_aten.kernels_cpu"

@@ -2,8 +2,8 @@
 
 Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
-copies that to the arguments that it writes: `opwright.variants` resizes these, or refuses them, as plans do. Tensor
-options that the variant lacks are those of its first `out`.
+copies that to the arguments that it writes: `opwright.dispatch.variants` resizes these, or refuses them, as plans do.
+Tensor options that the variant lacks are those of its first `out`.
 
 Note [Functional variants]
 A functional variant that is made from an operator that writes calls it with copies of the arguments that it writes.

@@ -7,11 +7,11 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
+from opwright.dispatch.signature import split_types
 from opwright.keys import DispatchKey
-from opwright.signature import split_types
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["Declared"]
 
