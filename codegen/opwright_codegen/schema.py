@@ -281,24 +281,6 @@ class FunctionSchema:
             self.is_varret,
         )
 
-    def compatible_with(self, old: FunctionSchema, *, forward: bool = False) -> list[str]:
-        """Return why calls written for `old` would break under this schema; with `forward`, the other way round.
-
-        Empty when this one may replace it.
-        """
-        from opwright_codegen.schema_compat import forward_incompatibilities, incompatibilities
-
-        return (forward_incompatibilities if forward else incompatibilities)(self, old)
-
-    def is_backward_compatible_with(self, old: FunctionSchema) -> bool:
-        """Whether calls written for `old` mean the same under this schema; `compatible_with` says why not."""
-        return not self.compatible_with(old)
-
-    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
-        """Whether calls written for this schema mean the same under `old`, and why not."""
-        reasons = self.compatible_with(old, forward=True)
-        return not reasons, "; ".join(reasons)
-
     def _written_results(self) -> list[Return]:
         """A result for each written argument that is not among the returns: self, the out arguments, then others."""
         returned = {r.annotations for r in self.returns}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from opwright_codegen.types import Type as ParsedType
 
 __all__ = [
-    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "located", "operator_functions", "operator_parts",
-    "parse", "parse_definition", "spell",
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "incompatibilities", "located",
+    "operator_functions", "operator_parts", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
@@ -86,6 +86,13 @@ def _refuse_classes(declared: Type) -> None:
         )
     for inner in base.args if isinstance(base, GenericType) else ():
         _refuse_classes(inner)
+
+
+def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+    """Return why calls written for `old` would break under `new`; nothing where they would not."""
+    with generating.lock:
+        from opwright_codegen.schema_compat import incompatibilities as found
+    return found(new, old)
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:

@@ -109,7 +109,9 @@ class SchemaView:
 
     def is_backward_compatible_with(self, old: SchemaView) -> bool:
         """Whether calls written for an older schema mean the same under this one."""
-        return not self._parsed.compatible_with(old._parsed)
+        from opwright._schema import incompatibilities
+
+        return not incompatibilities(self._parsed, old._parsed)
 
     def __str__(self) -> str:
         return str(self._parsed)
