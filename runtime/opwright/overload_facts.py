@@ -44,7 +44,7 @@ class OverloadFacts(Entries):
 
     @property
     def schema(self) -> Any:
-        """The parsed schema, an `opwright_codegen.schema.FunctionSchema`; parsed anew at each use."""
+        """The parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
         from opwright import _schema
 
         return _schema.parse(self.name + self.declaration)

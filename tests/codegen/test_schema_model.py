@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.schema import FunctionSchema, SchemaKind
-from opwright_codegen.schema_compat import incompatibilities
-from opwright_codegen.schema_rules import check_types, schema_problems
+from opwright_codegen.schema.compat import incompatibilities
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.rules import check_types, schema_problems
 
 parse = FunctionSchema.parse
 

@@ -13,10 +13,19 @@ import pytest
 import yaml
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.schema import FunctionSchema, SchemaKind
-from opwright_codegen.schema_compat import forward_incompatibilities, incompatibilities
-from opwright_codegen.schema_rules import check_types, schema_problems
-from opwright_codegen.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type, annotated
+from opwright_codegen.schema.compat import forward_incompatibilities, incompatibilities
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.rules import check_types, schema_problems
+from opwright_codegen.schema.types import (
+    Annotation,
+    BaseType,
+    ClassType,
+    GenericType,
+    ListType,
+    OptionalType,
+    Type,
+    annotated,
+)
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 model: Any = pytest.importorskip("torchgen.model", reason="torchgen comes with PyTorch")

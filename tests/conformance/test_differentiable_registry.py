@@ -25,7 +25,7 @@ from opwright.dispatcher import Operator
 from opwright.dispatcher import operators as registered
 from opwright.keys import DispatchKey
 from opwright.registrations import lock
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
