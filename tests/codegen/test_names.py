@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opwright.dispatch.keywords import meant, other_names
-from opwright_codegen.names import OTHER_NAMES
+from opwright_codegen.views.names import OTHER_NAMES
 
 
 def test_every_other_name_means_what_it_stands_for() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read
-from opwright_codegen.render import render
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.output.render import render
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import OperatorSet
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -25,7 +25,7 @@ from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.operator import operators as registered
 from opwright.keys import DispatchKey
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -24,7 +24,7 @@ from opwright.symbolic import ShapeEnv
 from opwright.testing import Sample as Drawn
 from opwright.testing import samples
 from opwright.testing.layouts import SITUATIONS
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

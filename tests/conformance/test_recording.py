@@ -13,7 +13,7 @@ from differentiating import derivatives
 
 import opwright
 from opwright.autograd.nodes import Node
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 
 def leaf(*shape: int) -> opwright.Tensor:

@@ -57,6 +57,11 @@ def test_names() -> None:
     assert "pt2_compliant_tag" in operator.tags
 
 
+def test_schemas_say_whether_they_may_replace_others() -> None:
+    assert aten.add.Tensor._schema.is_backward_compatible_with(aten.add.Tensor._schema)
+    assert not aten.sub.Tensor._schema.is_backward_compatible_with(aten.add.Tensor._schema)
+
+
 def test_registered_keys() -> None:
     assert aten.add.Tensor.has_kernel_for_dispatch_key("CPU")
     assert not aten.add.Tensor.has_kernel_for_dispatch_key("AutogradCPU")

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import annotation, result_fields, return_annotation
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import LINE, bracketed, docstring, fill_comment, fill_string, quoted
-from opwright_codegen.schema import Return
+from opwright_codegen.schema.model import Return
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, packet_view
-from opwright_codegen.views import NamespaceView, OperatorView, parameter_list, signature, tuple_text
+from opwright_codegen.views.annotations import annotation, result_fields, return_annotation
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import LINE, bracketed, docstring, fill_comment, fill_string, quoted
+from opwright_codegen.views.operators import NamespaceView, OperatorView, parameter_list, signature, tuple_text
 
 __all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 

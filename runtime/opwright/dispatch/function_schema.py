@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.dispatch.schema import incompatibilities
+
 if TYPE_CHECKING:
     from opwright.dispatch.schema import ParsedArgument, ParsedReturn, ParsedSchema, ParsedType
 
@@ -109,7 +111,7 @@ class SchemaView:
 
     def is_backward_compatible_with(self, old: SchemaView) -> bool:
         """Whether calls written for an older schema mean the same under this one."""
-        return not self._parsed.compatible_with(old._parsed)
+        return not incompatibilities(self._parsed, old._parsed)
 
     def __str__(self) -> str:
         return str(self._parsed)

@@ -8,6 +8,7 @@ from opwright.dispatch.entries import Entries
 from opwright.dispatch.function_schema import SchemaView
 from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.overloads import overloads
+from opwright.dispatch.schema import parse
 from opwright.keys import DispatchKey, KeySet
 
 if TYPE_CHECKING:
@@ -44,10 +45,8 @@ class OverloadFacts(Entries):
 
     @property
     def schema(self) -> Any:
-        """The parsed schema, an `opwright_codegen.schema.FunctionSchema`; parsed anew at each use."""
-        from opwright.dispatch import schema as _schema
-
-        return _schema.parse(self.name + self.declaration)
+        """The parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
+        return parse(self.name + self.declaration)
 
     @property
     def _schema(self) -> SchemaView:

@@ -11,16 +11,16 @@ from opwright.dispatch.kernel_forms import generating
 from opwright.errors import RegistrationError
 
 if TYPE_CHECKING:
-    from opwright_codegen.schema import Argument as ParsedArgument
-    from opwright_codegen.schema import FunctionSchema
-    from opwright_codegen.schema import FunctionSchema as ParsedSchema
-    from opwright_codegen.schema import Return as ParsedReturn
-    from opwright_codegen.types import Type
-    from opwright_codegen.types import Type as ParsedType
+    from opwright_codegen.schema.model import Argument as ParsedArgument
+    from opwright_codegen.schema.model import FunctionSchema
+    from opwright_codegen.schema.model import FunctionSchema as ParsedSchema
+    from opwright_codegen.schema.model import Return as ParsedReturn
+    from opwright_codegen.schema.types import Type
+    from opwright_codegen.schema.types import Type as ParsedType
 
 __all__ = [
-    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "located", "operator_functions", "operator_parts",
-    "parse", "parse_definition", "spell",
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "incompatibilities", "located",
+    "operator_functions", "operator_parts", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
@@ -51,7 +51,7 @@ def parse(text: str) -> FunctionSchema:
     """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
     with generating.lock:
         from opwright_codegen.errors import SchemaError
-        from opwright_codegen.schema import FunctionSchema
+        from opwright_codegen.schema.model import FunctionSchema
 
         try:
             return FunctionSchema.parse(text)
@@ -66,7 +66,7 @@ def parse_definition(text: str) -> FunctionSchema:
     one with, a default before `...`, a device without quotes, custom classes (there are none to register).
     """
     with generating.lock:
-        from opwright_codegen.schema_rules import schema_problems
+        from opwright_codegen.schema.rules import schema_problems
     schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
         if problem.code in _REFUSED:
@@ -77,7 +77,7 @@ def parse_definition(text: str) -> FunctionSchema:
 
 
 def _refuse_classes(declared: Type) -> None:
-    from opwright_codegen.types import ClassType, GenericType
+    from opwright_codegen.schema.types import ClassType, GenericType
 
     base = declared.base()
     if isinstance(base, ClassType):
@@ -86,6 +86,13 @@ def _refuse_classes(declared: Type) -> None:
         )
     for inner in base.args if isinstance(base, GenericType) else ():
         _refuse_classes(inner)
+
+
+def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+    """Return why calls written for `old` would break under `new`; nothing where they would not."""
+    with generating.lock:
+        from opwright_codegen.schema.compat import incompatibilities as found
+    return found(new, old)
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
@@ -102,7 +109,7 @@ def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], 
 
 
 def _default(value: Any) -> Any:
-    from opwright_codegen.schema import EnumName
+    from opwright_codegen.schema.model import EnumName
 
     if isinstance(value, EnumName):
         return _WORDS.get(value.name, value.name)
@@ -111,7 +118,7 @@ def _default(value: Any) -> Any:
 
 def spell(value: Any) -> str:
     """A Python value as a schema writes it as a default."""
-    from opwright_codegen.defaults import spell as written
+    from opwright_codegen.schema.defaults import spell as written
 
     return written(value)
 
@@ -133,7 +140,7 @@ def operator_functions(
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
     """
     with generating.lock:
-        from opwright_codegen.render import render_operator
+        from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
     code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
