@@ -56,6 +56,6 @@ def register_rule(name: str, kind: type, rule: Rule) -> RuleHandle:
 
 
 def find_rule(operator: Operator, kind: type) -> Rule | None:
-    """The rule of a class for an operator, if there is one."""
+    """Return the rule of a class for an operator, if there is one."""
     found = _rules.get((operator.name, kind))
     return None if found is None else found.function

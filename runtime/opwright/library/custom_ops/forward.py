@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class JvpRule:
-    """`jvp(ctx, *tangents)`, registered: it gets a tangent or None for each positional argument, and what
+    """A registered `jvp(ctx, *tangents)`: it gets a tangent or None for each positional argument, and what
     `setup_context` saved, and returns the tangents of the results."""
 
     __slots__ = ("_operator", "_rule", "name")
@@ -46,7 +46,7 @@ class JvpRule:
 def _computed(
     operator: Operator, setup_context: Function | None, jvp: Function, inputs: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """The formula: arguments, tangents and results come one after the other."""
+    """Return what the formula gives: arguments, tangents and results come one after the other."""
     signature = operator.signature
     count, positional = len(signature.names), signature.positional
     context = context_of(operator, jvp)

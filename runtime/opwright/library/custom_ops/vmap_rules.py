@@ -13,7 +13,7 @@ _rules: Final[dict[str, list[VmapRule]]] = {}
 
 
 class VmapRule:
-    """`function(info, in_dims, *args, **kwargs)` returns `(output, out_dims)`: the rule of one operator."""
+    """A rule of one operator: `function(info, in_dims, *args, **kwargs)` returns `(output, out_dims)`."""
 
     __slots__ = ("function", "name")
 
@@ -40,7 +40,7 @@ def add(name: str, function: Callable[..., Any]) -> VmapRule:
 
 
 def find(name: str) -> VmapRule | None:
-    """The newest rule of an operator; None if it has none."""
+    """Return the newest rule of an operator; None if it has none."""
     with lock:
         found = _rules.get(name)
         return found[-1] if found else None
