@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from opwright_codegen.declared import text_about
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.generate import Job, read_job_derivatives, read_operators, render_namespace
 
@@ -140,7 +141,7 @@ def _kernels(operator: Operator) -> Iterator[str]:
 def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
     """The code of an operator in each generated file."""
     for file, text in texts.items():
-        for place, block in enumerate(_blocks(text, schema)):
+        for place, block in enumerate((*text_about(text, schema), *_blocks(text, schema))):
             print(f"\n  {file}" if place == 0 else "", file=out)
             out.writelines(f"    {line}".rstrip() + "\n" for line in block)
 

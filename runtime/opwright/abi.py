@@ -14,19 +14,21 @@ from opwright import dtypes
 from opwright.annotations import Scalar
 from opwright.conversion import INTS, is_dtype, is_int_list
 from opwright.devices import Device, is_array
-from opwright.dispatcher import Operator, declare
+from opwright.dispatcher import Operator
 from opwright.dtypes import DType, plain_dtypes
 from opwright.forward_rules import ForwardRule, TangentFormula, name_rules
+from opwright.generated import Declarations, Overloaded, function_of, result_class, stub_of
 from opwright.generator import Generator
 from opwright.kernel_errors import name_kernel
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
 from opwright.keywords import NOT_GIVEN
+from opwright.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.options import Layout, MemoryFormat
-from opwright.packets import Packet, packet
+from opwright.packets import Packet
 from opwright.registry import Row, WrapperRow
 from opwright.registry import install as _install
 from opwright.results import new_result, new_results, plan_of, plans_of, results_of, wrap_list, wrap_result
-from opwright.returns import as_tuple, number_of, show_result
+from opwright.returns import as_tuple, number_of
 from opwright.sizes import SymBool, SymFloat, SymInt
 from opwright.state import active_modes
 from opwright.storage import storage_of
@@ -70,7 +72,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -94,17 +96,18 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "DType", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
-    "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-    "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
-    "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
+    "DType", "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat",
+    "Operator", "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat",
+    "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace",
+    "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of",
     "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history",
     "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
-    "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first", "plain_dtypes", "plan_of",
-    "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "results_of", "rules", "save",
-    "save_all", "save_optional", "save_original", "save_result", "save_results", "show_result", "split_edges",
-    "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result",
-    "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of",
+    "rebase_history", "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save",
+    "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
+    "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
+    "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 

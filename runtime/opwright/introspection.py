@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from opwright.signature import split_types
+from opwright.declarations import split_types
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from opwright.conversion import Mismatch, converter, is_tensor_like
+from opwright.declarations import split_types
 from opwright.dtypes import dtype_name
 from opwright.introspection import place_of
 from opwright.kernel_errors import shown, wrong_result
 from opwright.places import OURS
-from opwright.signature import split_types
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Maker
 
-from opwright.dispatcher import declare
+from opwright.generated import Declarations
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.registrations import Unbound
@@ -17,13 +17,13 @@ BOUND = "opwright_aten.kernels_cpu"
 
 def test_alike_declarations_share_the_operator(define: Maker) -> None:
     known = define(TWICE)
-    assert declare(known.name, known.declaration, known.arguments, where="other.yaml:3") is known
+    assert declare(f"add.Tensor{known.declaration}") is known
 
 
 def test_another_declaration_names_both_places(define: Maker) -> None:
     known = define(TWICE)
     with pytest.raises(RegistrationError, match=r"\(Tensor x\) -> Tensor at .*, then \(Tensor y\) .* at other.yaml:3"):
-        declare(known.name, "(Tensor y) -> Tensor", (("y", "Tensor"),), where="other.yaml:3")
+        declare("add.Tensor(Tensor y) -> Tensor")
 
 
 @pytest.mark.parametrize("bound_first", [True, False])

@@ -19,7 +19,8 @@ from opwright.devices import Device
 from opwright.dispatcher import Operator
 from opwright.dtypes import CANONICAL, FLOATING
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, AUTOGRAD, GRAD, VIEW
+from opwright.keys import AUTOGRAD, GRAD, VIEW
+from opwright.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.options import Layout, MemoryFormat
 from opwright.plain_arrays import call_with_arrays, check_with_arrays
 from opwright.registrations import Lazy, Shim
@@ -39,7 +40,6 @@ def unrecorded(modes: Modes) -> Modes:
 
 # What rendered code names.
 _KNOWN: Final[dict[str, Any]] = {
-    "ARRAYS": ARRAYS,
     "CANONICAL": CANONICAL,
     "CPU": Device("cpu"),
     "Device": Device,
@@ -55,6 +55,13 @@ _KNOWN: Final[dict[str, Any]] = {
     "__name__": "opwright.custom_ops.rendered",
     "active_modes": active_modes,
     "builtins": builtins,
+    "find0": find0,
+    "find1": find1,
+    "find2": find2,
+    "find3": find3,
+    "find_items": find_items,
+    "find_list": find_list,
+    "find_some": find_some,
     "finish": finish,
     "is_dtype": is_dtype,
     "is_int_list": is_int_list,

@@ -7,8 +7,8 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
+from opwright.declarations import split_types
 from opwright.keys import DispatchKey
-from opwright.signature import split_types
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
