@@ -13,7 +13,7 @@ from pathlib import Path
 import torchgen
 import torchgen.gen
 
-from opwright_codegen.read import read
+from opwright_codegen.read.files import read
 
 from .measure import ENVIRONMENT, Figure, ratio, seconds_of
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opwright_codegen import VERSION
-from opwright_codegen.config import find_config, read_config
+from opwright_codegen.commands.config import find_config, read_config
+from opwright_codegen.commands.generate import UsageError, check, generate, job_of
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.generate import UsageError, check, generate, job_of
 
 __all__ = ["main"]
 
@@ -67,11 +67,11 @@ def _without_collection() -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.command == "explain":
-        from opwright_codegen.show_explanations import show_explanations
+        from opwright_codegen.commands.explain import show_explanations
 
         return show_explanations(arguments.code, arguments.markdown, sys.stdout)
     if arguments.command == "table":
-        from opwright_codegen.show import table
+        from opwright_codegen.commands.show import table
 
         return table(arguments.operator, arguments.modules, sys.stdout)
     try:
@@ -81,18 +81,18 @@ def _run(arguments: argparse.Namespace) -> int:
     if config is None:
         raise UsageError(f"{arguments.config} has no table [tool.opwright]")
     if arguments.command == "test":
-        from opwright_codegen.run_tests import run_tests
+        from opwright_codegen.commands.run_tests import run_tests
 
         return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
     if arguments.command == "rules":
-        from opwright_codegen.kernel_modules import KernelModules
-        from opwright_codegen.show_rules import show_rules
+        from opwright_codegen.commands.rules import show_rules
+        from opwright_codegen.kernels.modules import KernelModules
 
         roots = (config.root, config.root / "src")
         return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, sys.stdout)
     if arguments.command == "show" and not config.schemas and not arguments.schemas:
-        from opwright_codegen.show import show_used
-        from opwright_codegen.used_packages import UsedPackage
+        from opwright_codegen.commands.show import show_used
+        from opwright_codegen.kernels.used_packages import UsedPackage
 
         return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, sys.stdout)
     job = job_of(config, arguments)
@@ -102,7 +102,7 @@ def _run(arguments: argparse.Namespace) -> int:
         case "check":
             return check(job, sys.stdout)
         case _:
-            from opwright_codegen.show import show
+            from opwright_codegen.commands.show import show
 
             return show(job, arguments.operator, sys.stdout)
 

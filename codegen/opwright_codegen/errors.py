@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from opwright_codegen.source import Span
@@ -77,6 +76,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like this one, for "did you mean"; None when none is close."""
     if len(word) > 100:  # nothing we know is as long, and matching costs the square of the length
         return None
+    import difflib  # a run without errors goes without
+
     names = list(known)
     same = next((name for name in names if name.lower() == word.lower()), None)
     return same or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Source", "Span"]
+__all__ = ["Source", "Span", "Text"]
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SHOWN_COLUMNS = 100
@@ -94,6 +94,17 @@ class Span(NamedTuple):
         suffix = " ..." if right < limit and self.source.text[right] not in "\r\n" else ""
         pad = " " * (len(prefix) + _width(before))
         return f"{prefix}{before}{under}{after}{suffix}\n{pad}{'^' * max(1, _width(under))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text whose language is not parsed yet, and where it stands. Comparison ignores the place."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def _visible(text: str) -> str:

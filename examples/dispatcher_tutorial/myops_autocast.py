@@ -2,7 +2,7 @@
 
 import opwright
 from opwright import Tensor
-from opwright.autocast import cached_cast, promote_type
+from opwright.amp import cached_cast, promote_type
 from opwright.library import Library
 
 library = Library("myops", "IMPL", "Autocast")

@@ -6,34 +6,17 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 
 import warnings
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from opwright import autograd, dispatch, library, plugins
-from opwright.autograd import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from opwright.checks import (  # noqa: F401 (private in PyTorch, too, and in nearly every fake kernel)
-    _assert,
-    _check,
-    _check_index,
-    _check_is_size,
-    _check_not_implemented,
-    _check_tensor_all,
-    _check_tensor_all_with,
-    _check_type,
-    _check_value,
-    _check_with,
-)
-from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
-from opwright.devices import Device as device
-from opwright.devices import register_backend
-from opwright.dtypes import DType as dtype
-from opwright.dtypes import (
+from opwright import former_names as _former_names
+from opwright import methods as _methods  # noqa: F401 (it gives Tensor its methods)
+from opwright import served as _served  # noqa: F401 (it says what answers for rooms above)
+from opwright.arrays.devices import Device as device
+from opwright.arrays.devices import register_backend
+from opwright.arrays.dtypes import DType as dtype
+from opwright.arrays.dtypes import (
     bfloat16,
     complex64,
     complex128,
@@ -55,34 +38,20 @@ from opwright.dtypes import (
     uint32,
     uint64,
 )
-from opwright.dtypes import bool_ as bool
-from opwright.dtypes import complex64 as cfloat
-from opwright.dtypes import complex128 as cdouble
-from opwright.dtypes import float16 as half
-from opwright.dtypes import float32 as float
-from opwright.dtypes import float64 as double
-from opwright.dtypes import int16 as short
-from opwright.dtypes import int32 as int
-from opwright.dtypes import int64 as long
-from opwright.errors import (
-    ArgumentError,
-    AutogradError,
-    DataDependentOutputError,
-    DispatchError,
-    DynamicOutputShapeError,
-    FakeKernelError,
-    RegistrationError,
-)
-from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
-from opwright.keys import DispatchKey
-from opwright.missing import missing_attribute as _missing_attribute
-from opwright.ops_namespace import ops
-from opwright.options import Layout, MemoryFormat
-from opwright.printing import set_printoptions
-from opwright.promotion import can_cast, promote_types, result_type
-from opwright.serialization import load, save
-from opwright.size import Size
-from opwright.sizes import (
+from opwright.arrays.dtypes import bool_ as bool
+from opwright.arrays.dtypes import complex64 as cfloat
+from opwright.arrays.dtypes import complex128 as cdouble
+from opwright.arrays.dtypes import float16 as half
+from opwright.arrays.dtypes import float32 as float
+from opwright.arrays.dtypes import float64 as double
+from opwright.arrays.dtypes import int16 as short
+from opwright.arrays.dtypes import int32 as int
+from opwright.arrays.dtypes import int64 as long
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.arrays.generator import Generator, default_generator, initial_seed, manual_seed, seed
+from opwright.arrays.promotion import can_cast, promote_types, result_type
+from opwright.arrays.size import Size
+from opwright.arrays.sizes import (
     SymBool,
     SymFloat,
     SymInt,
@@ -100,19 +69,54 @@ from opwright.sizes import (
     sym_sqrt,
     sym_sum,
 )
+from opwright.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from opwright.dispatch.namespaces import ops
+from opwright.errors import (
+    ArgumentError,
+    AutogradError,
+    DataDependentOutputError,
+    DispatchError,
+    DynamicOutputShapeError,
+    FakeKernelError,
+    RegistrationError,
+)
+from opwright.keys import DispatchKey
+from opwright.methods.printing import set_printoptions
+from opwright.missing import missing_attribute as _missing_attribute
+from opwright.serialization import load, save
 from opwright.tags import Tag
-from opwright.tensor import Tensor, is_tensor
+from opwright.tensors.checks import (  # noqa: F401 (private in PyTorch, too, and in nearly every fake kernel)
+    _assert,
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_tensor_all_with,
+    _check_type,
+    _check_value,
+    _check_with,
+)
+from opwright.tensors.construction import as_tensor, from_dlpack, from_numpy, tensor
+from opwright.tensors.tensor import Tensor, is_tensor
 from opwright.torch_alias import as_torch
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg, nn, random, special  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright import linalg, random, special  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.functional import (  # type: ignore[assignment, no-redef]  # isort: skip
+from opwright.methods.functional import (  # type: ignore[assignment, no-redef]  # isort: skip
     atleast_1d,  # noqa: F401
     atleast_2d,  # noqa: F401
     atleast_3d,  # noqa: F401
@@ -128,10 +132,14 @@ from opwright.functional import (  # type: ignore[assignment, no-redef]  # isort
     unique,
     unique_consecutive,  # noqa: F401
 )
-from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
-from opwright.factories import install as _install_factories  # isort: skip
+from opwright.methods.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright.tensors.factories import install as _install_factories  # isort: skip
 
 _install_factories(globals(), _generated)
+_former_names.install()
+
+if _TYPE_CHECKING:
+    from opwright import nn
 
 __version__ = "0.1.0"
 
@@ -251,11 +259,11 @@ __all__ += _generated.__all__
 
 
 # Parts that are loaded when they are first named.
-_LAZY = ("_subclasses", "autocast", "cuda", "fake", "fake_profile", "python_dispatch", "symbolic", "testing", "utils")
+_LAZY = ("_subclasses", "amp", "cuda", "fake", "fake_profile", "nn", "python_dispatch", "symbolic", "testing", "utils")
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _LAZY:
+    if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
     raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__())
 

@@ -10,30 +10,30 @@ import importlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright import dtypes
-from opwright.annotations import Scalar
-from opwright.conversion import INTS, is_dtype, is_int_list
-from opwright.devices import Device, is_array
-from opwright.dispatcher import Operator
-from opwright.dtypes import DType, plain_dtypes
-from opwright.forward_rules import ForwardRule, TangentFormula, name_rules
-from opwright.generated import Declarations, Overloaded, function_of, result_class, stub_of
-from opwright.generator import Generator
-from opwright.kernel_errors import name_kernel
+from opwright.arrays import dtypes
+from opwright.arrays.annotations import Scalar
+from opwright.arrays.devices import Device, is_array
+from opwright.arrays.dtypes import DType, plain_dtypes
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.arrays.generator import Generator
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt
+from opwright.arrays.storage import storage_of
+from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
+from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, name_rules
+from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
+from opwright.dispatch.kernel_sources import name_kernel
+from opwright.dispatch.keywords import NOT_GIVEN
+from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.packets import Packet
+from opwright.dispatch.registry import Row, WrapperRow
+from opwright.dispatch.registry import install as _install
+from opwright.dispatch.returns import as_tuple, number_of
+from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
-from opwright.keywords import NOT_GIVEN
-from opwright.lookup import find0, find1, find2, find3, find_items, find_list, find_some
-from opwright.options import Layout, MemoryFormat
-from opwright.packets import Packet
-from opwright.registry import Row, WrapperRow
-from opwright.registry import install as _install
-from opwright.results import new_result, new_results, plan_of, plans_of, results_of, wrap_list, wrap_result
-from opwright.returns import as_tuple, number_of
-from opwright.sizes import SymBool, SymFloat, SymInt
 from opwright.state import active_modes
-from opwright.storage import storage_of
-from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
-from opwright.variants import copy_written, write_out, write_outs, write_self
+from opwright.tensors.results import new_result, new_results, plan_of, plans_of, results_of, wrap_list, wrap_result
+from opwright.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
 
 if TYPE_CHECKING:
     from opwright import rules

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from opwright.devices import as_device
-from opwright.generator import generator_of
+from opwright.arrays.devices import as_device
+from opwright.arrays.generator import generator_of
 
 __all__ = [
     "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.interrupts import take
+from opwright.locks.interrupts import take
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opwright.construction import from_numpy
-from opwright.devices import as_device
-from opwright.dtypes import uint8
-from opwright.generator import default_generator, generator_of, initial_seed, keeping_states, manual_seed, seed
-from opwright.tensor import Tensor
+from opwright.arrays.devices import as_device
+from opwright.arrays.dtypes import uint8
+from opwright.arrays.generator import default_generator, generator_of, initial_seed, keeping_states, manual_seed, seed
+from opwright.tensors.construction import from_numpy
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",

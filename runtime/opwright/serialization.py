@@ -12,6 +12,8 @@ from typing import IO, Any, Final
 
 import numpy as np
 
+from opwright.former_names import current_name
+
 __all__ = ["load", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
@@ -23,10 +25,10 @@ _SAFE: Final = frozenset(
         ("builtins", "list"), ("builtins", "dict"), ("builtins", "tuple"), ("builtins", "bytes"), ("_codecs", "encode"),
         ("numpy", "dtype"), ("numpy", "ndarray"), ("numpy._core.multiarray", "_reconstruct"),
         ("numpy._core.multiarray", "scalar"), ("numpy._core.numeric", "_frombuffer"), ("ml_dtypes", "bfloat16"),
-        ("opwright.pickling", "_over_storage"), ("opwright.pickling", "_from_numpy"),
-        ("opwright.storage", "_restore"), ("opwright.devices", "Device"),
-        ("opwright.options", "Layout"), ("opwright.options", "MemoryFormat"),
-        ("opwright.generator", "_restore"), ("opwright.size", "Size"),
+        ("opwright.methods.pickling", "_over_storage"), ("opwright.methods.pickling", "_from_numpy"),
+        ("opwright.arrays.storage", "_restore"), ("opwright.arrays.devices", "Device"),
+        ("opwright.arrays.formats", "Layout"), ("opwright.arrays.formats", "MemoryFormat"),
+        ("opwright.arrays.generator", "_restore"), ("opwright.arrays.size", "Size"),
     }
 )  # fmt: skip
 
@@ -36,7 +38,7 @@ class _SafeUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """The class or function of a name, if it is one of those."""
-        module = "builtins" if module == "__builtin__" else module  # as protocol 2 calls it
+        module = "builtins" if module == "__builtin__" else current_name(module) or module  # as protocol 2 calls it
         if (module, name) in _SAFE or (module == "numpy.dtypes" and issubclass(_dtype_class(name), np.dtype)):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(
@@ -105,7 +107,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
 
 
 def _moved(value: Any, device: Any) -> Any:
-    from opwright.tensor import Tensor
+    from opwright.tensors.tensor import Tensor
     from opwright.utils._pytree import tree_map
 
     return tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, value)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import FLOATING, wrapped_scalar
-from opwright.generator import Generator, source_for
+from opwright.arrays.dtypes import FLOATING, wrapped_scalar
+from opwright.arrays.generator import Generator, source_for
 
 Array = Any
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import wrapped_scalar
+from opwright.arrays.dtypes import wrapped_scalar
 from opwright.errors import DispatchError
 from opwright_kernels.special import erf
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays.layouts import check_countable, surely_empty
 from opwright.errors import DispatchError
-from opwright.layouts import check_countable, surely_empty
 
 Array = Any
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
+from opwright.arrays.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
 
 Array = Any
 

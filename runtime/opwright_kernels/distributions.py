@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import float64
-from opwright.generator import Generator, source_for
+from opwright.arrays.dtypes import float64
+from opwright.arrays.generator import Generator, source_for
 from opwright_kernels.random import host, placed
 
 Array = Any

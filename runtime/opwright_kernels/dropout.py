@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import bool_
-from opwright.operands import kept_strides
-from opwright.storage import new_array
+from opwright.arrays.dtypes import bool_
+from opwright.arrays.storage import new_array
+from opwright.plans.operands import kept_strides
 from opwright_kernels.random import bernoulli_of
 
 Array = Any

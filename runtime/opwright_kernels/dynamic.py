@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import float32, float64, int64
-from opwright.layouts import contiguous_strides, surely_empty
+from opwright.arrays.dtypes import float32, float64, int64
+from opwright.arrays.layouts import contiguous_strides, surely_empty
 from opwright_kernels.bins import check_counted
 from opwright_kernels.rearranging import check_repeats
 from opwright_kernels.uniqueness import Unique, check_ordered, checked_dim

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opwright.dtypes import to_complex
+from opwright.arrays.dtypes import to_complex
 from opwright_kernels.arithmetic import sign
 
 Array = Any

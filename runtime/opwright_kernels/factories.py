@@ -7,10 +7,10 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
-from opwright.layouts import span
-from opwright.promotion import scalar_dtype
-from opwright.storage import strided_view
+from opwright.arrays.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
+from opwright.arrays.layouts import span
+from opwright.arrays.promotion import scalar_dtype
+from opwright.arrays.storage import strided_view
 
 Array = Any
 Number = complex

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import wrapped_scalar
-from opwright.storage import new_array
+from opwright.arrays.dtypes import wrapped_scalar
+from opwright.arrays.storage import new_array
 
 Array = Any
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import ml_dtypes
 
-from opwright.dtypes import FLOATING, bool_, int64
+from opwright.arrays.dtypes import FLOATING, bool_, int64
 from opwright.rules.windows import per_dimension, window_count
 
 Array = Any

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import COMPLEX, float32, float64, int64, to_real
-from opwright.generator import Generator, source_for
+from opwright.arrays.dtypes import COMPLEX, float32, float64, int64, to_real
+from opwright.arrays.generator import Generator, source_for
 from opwright.rules.random import largest_integer
 from opwright_kernels.copying import new_or
 

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import int64
-from opwright.layouts import check_countable, wrap_dim
+from opwright.arrays.dtypes import int64
+from opwright.arrays.layouts import check_countable, wrap_dim
 from opwright_kernels.shapes import diagonal, take_slice
 
 Array = Any

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX, check_fits, float64
+from opwright.arrays.dtypes import COMPLEX, check_fits, float64
 from opwright_kernels.indexing import take_along
 
 Array = Any

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
-from opwright.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
-from opwright.overlap import may_share
+from opwright.arrays.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
+from opwright.arrays.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
+from opwright.arrays.overlap import may_share
 from opwright_kernels.copying import own_copy, scalar_of
 
 Array = Any

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import bfloat16
-from opwright.layouts import check_countable, wrap_dim
-from opwright.sizes import guard_or_false, guard_or_true, holds, is_place
-from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
+from opwright.arrays.dtypes import bfloat16
+from opwright.arrays.layouts import check_countable, wrap_dim
+from opwright.arrays.sizes import guard_or_false, guard_or_true, holds, is_place
+from opwright.arrays.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
 Array = Any
 Shape = tuple[int, ...]

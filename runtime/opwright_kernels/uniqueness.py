@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX
+from opwright.arrays.dtypes import COMPLEX
+from opwright.arrays.layouts import count, surely_empty, wrap_dim
 from opwright.errors import DispatchError
-from opwright.layouts import count, surely_empty, wrap_dim
 from opwright_kernels.sorting import sort
 
 Array = Any

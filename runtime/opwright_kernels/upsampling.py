@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import float32, float64, int64
+from opwright.arrays.dtypes import float32, float64, int64
 from opwright_kernels.windows import has_channels_last
 
 Array = Any

@@ -6,7 +6,7 @@ from math import pi
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import get_default_dtype
+from opwright.arrays.dtypes import get_default_dtype
 
 Array = Any
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.layouts import check_countable
+from opwright.arrays.layouts import check_countable
 from opwright.rules.windows import per_dimension
 from opwright_kernels.shapes import strided
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
     from opwright.testing import Sample
 
 
@@ -59,7 +59,7 @@ def _items(session: pytest.Session, namespace: str) -> Iterator[pytest.Item]:
     """The tests of a namespace. Raises UsageError where it has no operators; a worker of pytest-xdist may not, and has
     a test that does."""
     from opwright import plugins
-    from opwright.dispatcher import operators
+    from opwright.dispatch.operator import operators
     from opwright.testing.checking import tests_of
 
     plugins.load()

@@ -4,7 +4,7 @@ import ast
 
 from hypothesis import strategies as st
 
-from opwright_codegen.formula_ast import (
+from opwright_codegen.formula.ast import (
     Attribute,
     Binary,
     Boolean,
@@ -22,8 +22,7 @@ from opwright_codegen.formula_ast import (
     Unary,
     Verbatim,
 )
-from opwright_codegen.model import Text
-from opwright_codegen.source import Source, Span
+from opwright_codegen.source import Source, Span, Text
 
 NAMES = ("self", "other", "alpha", "dim", "xp", "x_1", "_softmax")
 BINARY = ("|", "^", "&", "<<", ">>", "+", "-", "*", "/", "//", "%", "@", "**")

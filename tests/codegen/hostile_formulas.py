@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula import Scope, emit, parse, resolve
-from opwright_codegen.model import Text
-from opwright_codegen.schema import FunctionSchema
-from opwright_codegen.source import Source, Span
+from opwright_codegen.formula.emit import emit
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.formula.resolve import Scope, resolve
+from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Source, Span, Text
 
 SCHEMA = FunctionSchema.parse("hostile::f(Tensor self, Tensor other, str text, int n) -> Tensor")
 OPERATORS = ("exp", "tofile", "dump", "numpy", "format", "set_", "__class__", "__getattribute__", "sum", "open", "data")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 from opwright_codegen.cli import main
 
 _count = itertools.count()

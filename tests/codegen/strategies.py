@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from opwright_codegen.schema import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
-from opwright_codegen.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type
+from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
+from opwright_codegen.schema.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 base_names = st.sampled_from(

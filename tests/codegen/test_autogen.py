@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from opwright_codegen.model import Operator, OperatorSet
-from opwright_codegen.read import read_text
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.read.files import read_text
+from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.schema.model import SchemaKind
 
 
 def made(text: str) -> dict[str, Operator]:

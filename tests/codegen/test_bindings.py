@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.read import read_text
-from opwright_codegen.render import render
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.output.render import render
+from opwright_codegen.read.files import read_text
 
 ROOT = Path(__file__).parents[2]
 FUNC = "- func: demo::f(Tensor self) -> Tensor\n"

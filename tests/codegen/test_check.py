@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.check import RULES
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.read import read_text
+from opwright_codegen.read.check import RULES
+from opwright_codegen.read.files import read_text
 
 FOLDER = Path(__file__).parent / "errors"
 CASES = sorted(path.stem for path in FOLDER.glob("*.yaml"))

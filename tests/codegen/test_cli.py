@@ -111,7 +111,7 @@ def test_a_run_with_nothing_to_do_loads_no_parser(project: Path) -> None:
     found = start(project, "generate", options=("-X", "importtime"))
     assert "up to date" in found.stdout
     loaded = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
-    assert "opwright_codegen.config" in loaded
+    assert "opwright_codegen.commands.config" in loaded
     assert not loaded & {"lark", "jinja2", "yaml", "numpy", "opwright", "subprocess"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.config import Config, find_config, read_config
+from opwright_codegen.commands.config import Config, find_config, read_config
 from opwright_codegen.errors import SchemaError, SchemaErrors
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.derivatives import read_derivatives_text
+from opwright_codegen.derivatives.files import read_derivatives_text
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read_text
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read_text
+from opwright_codegen.read.model import OperatorSet
 
 FOLDER = Path(__file__).parent / "derivative_errors"
 CASES = sorted(path.stem for path in FOLDER.glob("*.yaml"))

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.derivative_model import DerivativeSet, Differentiability, ForwardKind
-from opwright_codegen.derivatives import read_derivatives_text
-from opwright_codegen.formula import Kind, Reference, emit, walk
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.read import read_text
+from opwright_codegen.derivatives.files import read_derivatives_text
+from opwright_codegen.derivatives.model import DerivativeSet, Differentiability, ForwardKind
+from opwright_codegen.formula.ast import Kind, Reference, walk
+from opwright_codegen.formula.emit import emit
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read_text
 
 SCHEMAS = """
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor

@@ -14,7 +14,7 @@ from pipeline import generate, imported, new_namespace
 
 import opwright
 from opwright_codegen.cli import main
-from opwright_codegen.layout import LINE, docstring
+from opwright_codegen.views.layout import LINE, docstring
 
 SCHEMAS = """
 - func: NS::twice(Tensor self) -> Tensor

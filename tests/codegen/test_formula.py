@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula import emit, parse, with_out
-from opwright_codegen.formula_ast import (
+from opwright_codegen.formula.ast import (
     Attribute,
     Binary,
     Call,
@@ -27,9 +26,9 @@ from opwright_codegen.formula_ast import (
     Verbatim,
     walk,
 )
-from opwright_codegen.formula_parser import MAX_DEPTH, MAX_LENGTH
-from opwright_codegen.model import Text
-from opwright_codegen.source import Source, Span
+from opwright_codegen.formula.emit import emit, with_out
+from opwright_codegen.formula.parser import MAX_DEPTH, MAX_LENGTH, parse
+from opwright_codegen.source import Source, Span, Text
 
 PLAIN = [
     "xp.add(self, other if alpha == 1 else xp.multiply(other, alpha))",
@@ -283,7 +282,7 @@ def test_others_do_not(formula: Formula) -> None:
 
 def test_the_ufunc_table_is_true_of_numpy() -> None:
     numpy = pytest.importorskip("numpy")
-    from opwright_codegen.array_ufuncs import UFUNCS
+    from opwright_codegen.formula.ufuncs import UFUNCS
 
     assert {name: getattr(numpy, name).nin for name in UFUNCS} == UFUNCS
     assert {getattr(numpy, name).nout for name in UFUNCS} == {1}
@@ -292,4 +291,4 @@ def test_the_ufunc_table_is_true_of_numpy() -> None:
 def test_the_grammar_ships_with_the_package() -> None:
     import opwright_codegen
 
-    assert (Path(opwright_codegen.__path__[0]) / "formula.lark").is_file()
+    assert (Path(opwright_codegen.__path__[0]) / "formula" / "formula.lark").is_file()

@@ -6,8 +6,11 @@ import pytest
 from formula_samples import text_of
 
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.formula import Kind, Reference, Scope, Spelling, emit, parse, resolve, uses, walk
-from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.formula.ast import Kind, Reference, walk
+from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.formula.resolve import Scope, resolve, uses
+from opwright_codegen.schema.model import FunctionSchema
 
 ADD = FunctionSchema.parse("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
 RANDOM = FunctionSchema.parse("aten::random.from(Tensor self, int from, int? to) -> Tensor")

@@ -14,7 +14,7 @@ from pipeline import assert_refused, generate, imported, new_namespace
 import opwright
 from opwright.fake import FakeTensorMode
 from opwright.library import opcheck
-from opwright_codegen.read import read_text
+from opwright_codegen.read.files import read_text
 
 KERNELS = """
 from __future__ import annotations

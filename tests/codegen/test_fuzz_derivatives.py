@@ -9,14 +9,14 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opwright_codegen.config import read_config
-from opwright_codegen.derivative_model import DerivativeSet
-from opwright_codegen.derivatives import read_derivatives_text
+from opwright_codegen.commands.config import read_config
+from opwright_codegen.derivatives.files import read_derivatives_text
+from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.formula import emit
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read
+from opwright_codegen.formula.emit import emit
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import OperatorSet
 
 ROOT = Path(__file__).parents[2]
 PIECES = [

@@ -19,12 +19,12 @@ from pipeline import assert_refused, generate, imported, new_namespace
 from strategies import names, schemas
 
 import opwright
-from opwright.dispatcher import Operator
-from opwright.dispatcher import operators as all_operators
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.operator import operators as all_operators
 from opwright.errors import ArgumentError, DispatchError
-from opwright_codegen.schema import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
-from opwright_codegen.schema_rules import schema_problems
-from opwright_codegen.types import Annotation, BaseType, ListType, OptionalType, Type
+from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
+from opwright_codegen.schema.rules import schema_problems
+from opwright_codegen.schema.types import Annotation, BaseType, ListType, OptionalType, Type
 
 # What a caller may pass for each of the types that our own schemas use, and what a default of it may be.
 VALUES: dict[str, tuple[list[Any], list[Any]]] = {

@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opwright_codegen.entries import ALL_KEYS
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read, read_text
+from opwright_codegen.read.entries import ALL_KEYS
+from opwright_codegen.read.files import read, read_text
+from opwright_codegen.read.model import OperatorSet
 
 VALID = """\
 - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor

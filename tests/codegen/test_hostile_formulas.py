@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hostile_formulas import OPERATORS, SCHEMA, accepted
 
-from opwright_codegen.formula import Scope
+from opwright_codegen.formula.resolve import Scope
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,8 @@ import pytest
 from formula_samples import text_of
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula_ast import Attribute, Call, Name
-from opwright_codegen.kernel_forms import (
+from opwright_codegen.formula.ast import Attribute, Call, Name
+from opwright_codegen.kernels.forms import (
     InlineKernel,
     KernelForm,
     MetaForm,

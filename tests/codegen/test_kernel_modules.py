@@ -10,7 +10,7 @@ import pytest
 from pipeline import assert_refused, generate, new_namespace
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernel_modules import KernelModules, module_files
+from opwright_codegen.kernels.modules import KernelModules, module_files
 from opwright_codegen.source import Source
 
 KERNELS = """
@@ -133,7 +133,7 @@ FOREIGN = [
     ("subprocess", "getoutput"), ("os", "system"), ("os.path", "join"), ("posix", "system"), ("sys", "exit"),
     ("builtins", "eval"), ("shutil", "rmtree"), ("pickle", "loads"), ("runpy", "run_path"),
     ("numpy", "load"), ("numpy.f2py", "compile"), ("numpy.lib.format", "read_array"), ("cupy", "load"),
-    ("opwright_codegen.write", "replace_file"), ("opwright.library", "impl"), ("opwright", "compile"),
+    ("opwright_codegen.output.write", "replace_file"), ("opwright.library", "impl"), ("opwright", "compile"),
     ("pytest", "main"), ("yaml", "unsafe_load"), ("_pytest.config", "main"), ("opwright.kernels_of_others", "f"),
 ]  # fmt: skip
 
@@ -163,8 +163,8 @@ def test_packages_that_settings_name_are_allowed(project: Path) -> None:
     for allowed in ("opwright_codegen", "opwright_codegen.targets"):
         kernels = KernelModules([], [project], allowed=[allowed])
         assert kernels.find_path("opwright_codegen.targets.forward", "context").name == "context"
-    with pytest.raises(SchemaError, match=r"'opwright_codegen\.write' is no module of this project"):
-        kernels.find_path("opwright_codegen.write", "replace_file")
+    with pytest.raises(SchemaError, match=r"'opwright_codegen\.output\.write' is no module of this project"):
+        kernels.find_path("opwright_codegen.output.write", "replace_file")
     with pytest.raises(SchemaError, match=r"'opwright_codegen\.targets' is no module"):
         KernelModules([], allowed=["opwright_codegen.targ"]).find_path("opwright_codegen.targets", "context")
     assert KernelModules([]).find_path("opwright.rules.factories", "like").name == "like"

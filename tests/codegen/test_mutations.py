@@ -14,8 +14,8 @@ from random import Random
 import pytest
 from pipeline import Run, assert_refused, generate_project, imported, new_namespace
 
-from opwright.dispatcher import Operator, operators
-from opwright.dtypes import float32, int64
+from opwright.arrays.dtypes import float32, int64
+from opwright.dispatch.operator import Operator, operators
 from opwright.testing import Sample, opcheck_all
 from opwright.testing.arguments import draw
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from opwright_codegen.entries import ALL_KEYS, KEYS
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.read.entries import ALL_KEYS, KEYS
+from opwright_codegen.read.yaml_reader import MappingNode, ScalarNode, SequenceNode
 from opwright_codegen.source import Source
-from opwright_codegen.yaml_reader import MappingNode, ScalarNode, SequenceNode
 
 SCHEMA = json.loads((files("opwright_codegen.schemas") / "native_functions.schema.json").read_text(encoding="utf-8"))
 ENTRY = SCHEMA["$defs"]["entry"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from opwright_codegen.derivative_model import Differentiability
-from opwright_codegen.derivatives import read_derivatives_text
+from opwright_codegen.derivatives.files import read_derivatives_text
+from opwright_codegen.derivatives.model import Differentiability
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import OperatorSet
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from opwright_codegen.dispatch_keys import DISPATCH_KEYS
-from opwright_codegen.entries import read_tags
 from opwright_codegen.errors import Errors
-from opwright_codegen.model import Operator, OperatorSet
-from opwright_codegen.read import read, read_source
+from opwright_codegen.read.entries import read_tags
+from opwright_codegen.read.files import read, read_source
+from opwright_codegen.read.keys import DISPATCH_KEYS
+from opwright_codegen.read.model import Operator, OperatorSet
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.entries import ALL_KEYS
 from opwright_codegen.errors import Errors, SchemaErrors
-from opwright_codegen.model import Kernel, Operator, OperatorSet, UfuncLoop
-from opwright_codegen.read import MAX_BYTES, read, read_text
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.read.entries import ALL_KEYS
+from opwright_codegen.read.files import MAX_BYTES, read, read_text
+from opwright_codegen.read.model import Kernel, Operator, OperatorSet, UfuncLoop
+from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, read_entries
+from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.source import Source
-from opwright_codegen.yaml_reader import MAX_ERRORS, MappingNode, read_entries
 
 SIMPLE = "- func: f(Tensor self) -> Tensor\n"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.derivatives import read_derivatives
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.read import read
-from opwright_codegen.render import render
+from opwright_codegen.derivatives.files import read_derivatives
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.output.render import render
+from opwright_codegen.read.files import read
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -102,10 +102,10 @@ def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> 
 PROGRAM = """
 import hashlib, json, os, sys
 from pathlib import Path
-from opwright_codegen.derivatives import read_derivatives
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.read import read
-from opwright_codegen.render import render
+from opwright_codegen.derivatives.files import read_derivatives
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read
+from opwright_codegen.output.render import render
 hashes = {}
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     os.chdir(folder)

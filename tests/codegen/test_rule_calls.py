@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.bindings import bind
+from opwright_codegen.bindings.bind import bind
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.read import read
-from opwright_codegen.views import namespace_view
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read
+from opwright_codegen.views.operators import namespace_view
 
 ENTRY = """\
 - func: f(Tensor self, Tensor other, float p, SymInt n, int? m=None) -> Tensor

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from opwright_codegen.errors import Errors, SchemaError, SchemaErrors, nearest
-from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Span
 
 

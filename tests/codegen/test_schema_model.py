@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.schema import FunctionSchema, SchemaKind
-from opwright_codegen.schema_rules import check_types, schema_problems
+from opwright_codegen.schema.compat import incompatibilities
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.rules import check_types, schema_problems
 
 parse = FunctionSchema.parse
 
@@ -209,4 +210,4 @@ def test_type_variables_are_types_where_asked_for() -> None:
     ],
 )
 def test_compatibility(old: str, new: str, reason: str | None) -> None:
-    assert parse(new).compatible_with(parse(old))[:1] == ([] if reason is None else [reason])
+    assert incompatibilities(parse(new), parse(old))[:1] == ([] if reason is None else [reason])

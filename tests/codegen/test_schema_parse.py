@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from opwright_codegen.schema import Default, EnumName, FunctionSchema, OperatorName
-from opwright_codegen.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type
+from opwright_codegen.schema.model import Default, EnumName, FunctionSchema, OperatorName
+from opwright_codegen.schema.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
 parse = FunctionSchema.parse
 INT, TENSOR, T = BaseType("int"), BaseType("Tensor"), BaseType("t")

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from strategies import annotations, schemas
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.schema import Default, FunctionSchema
-from opwright_codegen.schema_rules import check_types, schema_problems
-from opwright_codegen.schema_spans import locate
+from opwright_codegen.schema.model import Default, FunctionSchema
+from opwright_codegen.schema.rules import check_types, schema_problems
+from opwright_codegen.schema.spans import locate
+from opwright_codegen.schema.types import Annotation
 from opwright_codegen.source import Source
-from opwright_codegen.types import Annotation
 
 VALID = [
     "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import opwright_codegen
-from opwright_codegen.check import RULES
 from opwright_codegen.cli import main
+from opwright_codegen.commands.explain import problems_of
 from opwright_codegen.explanations import Explanation, explanations
-from opwright_codegen.show_explanations import problems_of
+from opwright_codegen.read.check import RULES
 
 SOURCES = Path(opwright_codegen.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -20,12 +20,12 @@ SHOWN = [pytest.param(found, id=found.code) for found in explanations().values()
 
 # Where the code is put together or passed on, and what codes that gives.
 MADE = {
-    "check.py": set(RULES),
-    "schema_rules.py": set(),  # passed on from _Problem
-    "derivative_checks.py": {"auto-linear", "auto-element-wise"},
-    "entry_values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"},
-    "formula_limits.py": {"not-allowed"},
-    "kernel_modules.py": {
+    "read/check.py": set(RULES),
+    "schema/rules.py": set(),  # passed on from _Problem
+    "derivatives/checks.py": {"auto-linear", "auto-element-wise"},
+    "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"},
+    "formula/limits.py": {"not-allowed"},
+    "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),
         *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),
     },
@@ -45,9 +45,10 @@ def codes_in(tree: ast.Module) -> Iterator[str | None]:
 
 
 def test_every_code_is_explained_and_no_other() -> None:
-    found: dict[str, set[str | None]] = {}
+    found = {}
     for path in SOURCES.rglob("*.py"):
-        found.setdefault(path.name, set()).update(codes_in(ast.parse(path.read_text(encoding="utf-8"))))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found[path.relative_to(SOURCES).as_posix()] = set(codes_in(tree))
     assert {name for name, codes in found.items() if None in codes} == set(MADE)
     assert set().union(*found.values(), *MADE.values()) - {None} == set(explanations())
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read
-from opwright_codegen.render import render
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.output.render import render
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import OperatorSet
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
@@ -28,7 +28,7 @@ PROGRAM = """
 import json, sys, warnings
 import numpy as np
 import opwright
-from opwright import dispatcher
+from opwright.dispatch import operator as dispatcher
 from opwright_aten import ops
 
 warnings.simplefilter("ignore")

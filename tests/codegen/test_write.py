@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.write import MANIFEST, compare, content_hash, depfile, manifest_names
+from opwright_codegen.output.write import MANIFEST, compare, content_hash, depfile, manifest_names
 
 INPUTS = {"ops.yaml": "0" * 64}
 FILES = {"ops.py": "one\n", "native/ops.h": "two\n"}
@@ -125,7 +125,7 @@ def test_depfile() -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from opwright_codegen.write import compare
+from opwright_codegen.output.write import compare
 folder, fill, count, size = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), 200_000
 files = {f"file{index}.py": (fill * size + "\\n") for index in range(count)}
 print("ready", flush=True)

@@ -16,7 +16,7 @@ from samples import SAMPLES
 from sampling import COMPLEXES, FLOATS, Sample, make
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 NAN, INF = np.nan, np.inf
 # What inputs are drawn from: ties, zeros of both signs and negative numbers; these, and a few that are not finite.

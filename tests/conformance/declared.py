@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from opwright_codegen.config import find_config
-from opwright_codegen.model import Operator
-from opwright_codegen.read import read
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.commands.config import find_config
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.model import SchemaKind
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,14 +18,14 @@ from sampling import COMPLEX128, FLOAT64, Sample
 
 import opwright
 import opwright_kernels.gradients
-from opwright_codegen.config import Config, read_config
-from opwright_codegen.derivative_model import DerivativeSet
-from opwright_codegen.derivatives import read_derivatives
-from opwright_codegen.formula import Spelling, emit
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.read import read
-from opwright_codegen.schema import FunctionSchema, SchemaKind
+from opwright_codegen.commands.config import Config, read_config
+from opwright_codegen.derivatives.files import read_derivatives
+from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read
+from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
 # Operators whose gradients are not compared, and why.
 NOT_COMPARED = {

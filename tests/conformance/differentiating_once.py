@@ -12,7 +12,7 @@ from oracle import copied, numpy_of, to_opwright, to_torch
 from sampling import COMPLEX128, FLOAT64, Sample, make
 
 import opwright
-from opwright_codegen.derivative_model import Differentiability
+from opwright_codegen.derivatives.model import Differentiability
 
 # Samples whose tangents differ on purpose, and why.
 DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [

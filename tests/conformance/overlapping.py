@@ -13,7 +13,7 @@ from samples import NO_SAMPLES, SAMPLES
 from sampling import Array, Sample
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import opwright
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 
 WIDTH = 150
 INTRODUCTION = """\

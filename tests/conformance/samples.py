@@ -28,7 +28,7 @@ import samples_views
 from declared import functional_of, of_kind
 from sampling import Sample
 
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,

@@ -14,7 +14,7 @@ from declared import functional_of, of_kind
 from differentiating import DIFFERENT
 from sampling import Sample
 
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from corners import PALETTES, cornered, problems, samples_of  # noqa: E402

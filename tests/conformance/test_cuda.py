@@ -30,7 +30,7 @@ from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 

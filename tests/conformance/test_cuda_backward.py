@@ -18,7 +18,7 @@ from sampling import Sample, bfloat16
 
 import opwright
 from opwright import Tensor
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 

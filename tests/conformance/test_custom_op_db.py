@@ -20,9 +20,9 @@ from sampling import FLOAT32, FLOAT64, sample
 import opwright
 from opwright import Tensor
 from opwright.autograd import gradcheck, gradgradcheck
-from opwright.custom_ops import vmap_rules
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 from opwright.library import opcheck
+from opwright.library.custom_ops import vmap_rules
 from opwright.testing import assert_close
 
 pytestmark = pytest.mark.oracle

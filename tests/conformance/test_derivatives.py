@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from differentiating import config, derivatives
 
-from opwright_codegen.derivative_model import Derivative, ForwardDerivative
-from opwright_codegen.read import read
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.derivatives.model import Derivative, ForwardDerivative
+from opwright_codegen.read.files import read
+from opwright_codegen.schema.model import SchemaKind
 
 
 def test_every_name_resolves() -> None:

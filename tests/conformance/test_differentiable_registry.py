@@ -21,11 +21,11 @@ from differentiating import (
 )
 
 import opwright
-from opwright.dispatcher import Operator
-from opwright.dispatcher import operators as registered
+from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.operator import operators as registered
 from opwright.keys import DispatchKey
-from opwright.registrations import lock
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

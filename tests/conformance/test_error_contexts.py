@@ -14,8 +14,8 @@ from samples import SAMPLES
 from sampling import Sample
 
 import opwright
-from opwright.dispatcher import find_operator, operators
-from opwright.registrations import lock
+from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.operator import find_operator, operators
 
 _WRONG: tuple[Any, ...] = (
     "nonsense", None, object(), -7, 1.5, [], [[]], ["x"], np.zeros((2, 3, 5, 7)), np.zeros(11, np.complex64),

@@ -19,7 +19,7 @@ from samples import SAMPLES
 from sampling import Sample
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import call, copied, difference, to_opwright, to_torch  # noqa: E402

@@ -10,6 +10,7 @@ import pytest
 
 import opwright
 from opwright import library
+from opwright.arrays.sizes import is_symbolic
 from opwright.fake import FakeTensorMode
 from opwright.fake_profile import (
     MissingOpProfile,
@@ -18,7 +19,6 @@ from opwright.fake_profile import (
     save_op_profiles,
     unsafe_generate_fake_kernels,
 )
-from opwright.sizes import is_symbolic
 from opwright.symbolic import ShapeEnv
 
 

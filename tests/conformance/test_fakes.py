@@ -15,8 +15,8 @@ from samples import sampled, samples_of
 from sampling import Sample
 
 import opwright
-from opwright.devices import Device
-from opwright.dtypes import complex64, float32, int64
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import complex64, float32, int64
 from opwright.fake import FakeTensorMode
 from opwright.fake.arrays import META_PLACE
 from opwright.keys import DispatchKey
@@ -24,7 +24,7 @@ from opwright.symbolic import ShapeEnv
 from opwright.testing import Sample as Drawn
 from opwright.testing import samples
 from opwright.testing.layouts import SITUATIONS
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

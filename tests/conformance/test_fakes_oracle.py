@@ -20,7 +20,7 @@ from sampling import Sample
 import opwright
 from opwright.errors import DispatchError
 from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 theirs_fake = pytest.importorskip("torch._subclasses.fake_tensor")

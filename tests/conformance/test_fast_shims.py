@@ -11,10 +11,10 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatcher import Operator, operators
-from opwright.dtypes import CANONICAL
+from opwright.arrays.dtypes import CANONICAL
+from opwright.dispatch.kernel_forms import Lazy
+from opwright.dispatch.operator import Operator, operators
 from opwright.keys import DispatchKey
-from opwright.registrations import Lazy
 from opwright.testing.closeness import TOLERANCES
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -23,8 +23,8 @@ from differentiating import (
 from sampling import Sample, make
 
 import opwright
-from opwright_codegen.derivative_model import Differentiability
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.derivatives.model import Differentiability
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from differentiating_once import Case  # noqa: E402

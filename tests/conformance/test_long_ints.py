@@ -7,7 +7,7 @@ from declared import of_kind, operators
 from samples import SAMPLES
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 # Of dimensions, the rules say how many there are.
 DIMENSIONS = frozenset(

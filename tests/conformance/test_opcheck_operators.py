@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 from opwright.testing import opcheck_all, samples
 
 NAMES = sorted(name for name in operators if name.startswith("aten::"))

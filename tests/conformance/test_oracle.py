@@ -13,7 +13,7 @@ from samples import NO_SAMPLES, SAMPLES, sampled, samples_of, takes_an_array
 from sampling import Sample
 
 import opwright
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import call, copied, difference, dtype_of, numpy_of, to_opwright, to_torch, value_difference  # noqa: E402

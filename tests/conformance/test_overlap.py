@@ -9,7 +9,7 @@ from both import check  # noqa: E402
 from declared import of_kind, operators  # noqa: E402
 from overlapping import NOT_REFUSED, calls, problem  # noqa: E402
 
-from opwright_codegen.schema import SchemaKind  # noqa: E402
+from opwright_codegen.schema.model import SchemaKind  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 

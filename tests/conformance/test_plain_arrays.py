@@ -16,7 +16,7 @@ from sampling import Sample
 
 import opwright
 from opwright import Tensor
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

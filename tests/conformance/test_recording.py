@@ -13,7 +13,7 @@ from differentiating import derivatives
 
 import opwright
 from opwright.autograd.nodes import Node
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 
 def leaf(*shape: int) -> opwright.Tensor:
@@ -132,7 +132,7 @@ def test_a_kernel_over_operators_is_recorded_as_a_whole() -> None:
     def doubled(self: opwright.Tensor) -> opwright.Tensor:
         return self + self
 
-    handle = opwright.registry.register("aten::sin", "CPU", doubled)
+    handle = opwright.dispatch.registry.register("aten::sin", "CPU", doubled)
     try:
         x = leaf(3)
         y = opwright.sin(x)

@@ -18,7 +18,7 @@ from sampling import Sample
 
 import opwright
 from opwright.fake import FakeTensorMode
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import call, copied, dtype_of, to_opwright, to_torch  # noqa: E402

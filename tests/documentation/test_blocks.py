@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import pytest
 
-from opwright_codegen.config import read_config
+from opwright_codegen.commands.config import read_config
 from opwright_codegen.errors import Errors
-from opwright_codegen.read import read
+from opwright_codegen.read.files import read
+from opwright_codegen.read.yaml_reader import read_entries
 from opwright_codegen.source import Source
-from opwright_codegen.yaml_reader import read_entries
 
 ROOT = Path(__file__).parents[2]
 PRINTED = ("errors.md", "rules.md")  # by commands, whose tests try what these pages show

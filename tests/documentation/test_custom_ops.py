@@ -7,8 +7,8 @@ import pytest
 
 import opwright as torch
 from opwright import Tensor
-from opwright.custom_ops import vmap_rules
 from opwright.library import custom_op
+from opwright.library.custom_ops import vmap_rules
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.autocast import cached_cast, promote_type
+from opwright.amp import cached_cast, promote_type
 
 MAIN = Path(__file__).parents[2] / "examples" / "dispatcher_tutorial" / "main.py"
 

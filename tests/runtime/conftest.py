@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from opwright import _schema
-from opwright.dispatcher import Operator
-from opwright.registrations import kernels, lock
+from opwright.dispatch import schema as _schema
+from opwright.dispatch.kernel_forms import kernels, lock
+from opwright.dispatch.operator import Operator
 
 _numbers = itertools.count()
 

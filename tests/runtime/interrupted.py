@@ -20,11 +20,11 @@ import numpy as np
 
 import opwright
 from opwright import library, plugins
-from opwright.dispatch_table import Entry
-from opwright.dispatcher import find_operator, operators
+from opwright.dispatch.kernel_forms import kernels, lock
+from opwright.dispatch.operator import find_operator, operators
+from opwright.dispatch.overloads import overloads
+from opwright.dispatch.precedence import Entry
 from opwright.library import Library
-from opwright.overloads import overloads
-from opwright.registrations import kernels, lock
 from opwright.state import active_modes
 
 X = np.arange(3.0)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opwright import dtypes
-from opwright.construction import as_tensor, from_numpy, tensor
-from opwright.tensor import wrap
+from opwright.arrays import dtypes
+from opwright.tensors.construction import as_tensor, from_numpy, tensor
+from opwright.tensors.tensor import wrap
 
 INFERRED: list[Any] = [
     1,

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from conftest import Maker
 
-from opwright.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
-from opwright.devices import Device
+from opwright.arrays.devices import Device
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.arrays.generator import Generator
+from opwright.dispatch.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
+from opwright.dispatch.registry import register
 from opwright.errors import ArgumentError, GuardOnDataDependentError
-from opwright.generator import Generator
 from opwright.keys import GRAD
-from opwright.options import Layout, MemoryFormat
-from opwright.registry import register
 from opwright.symbolic import ShapeEnv, sym_float
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 
 GENERATOR = Generator()
 FLOAT32 = np.dtype("float32")

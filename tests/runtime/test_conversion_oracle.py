@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opwright.conversion import Mismatch, converter
-from opwright.tensor import wrap
+from opwright.dispatch.conversion import Mismatch, converter
+from opwright.tensors.tensor import wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

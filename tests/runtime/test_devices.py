@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from conftest import Maker
 
-from opwright import devices, keys
-from opwright.construction import as_tensor, tensor
-from opwright.devices import Backend, Device, as_device, register_backend
-from opwright.dtypes import float32
+from opwright import keys
+from opwright.arrays import devices
+from opwright.arrays.devices import Backend, Device, as_device, register_backend
+from opwright.arrays.dtypes import float32
 from opwright.errors import DispatchError, RegistrationError
-from opwright.tensor import wrap
+from opwright.tensors.construction import as_tensor, tensor
+from opwright.tensors.tensor import wrap
 
 
 class Column:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from opwright import dispatch
-from opwright.dispatcher import Operator
+from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import Handle, register, register_fallback
 from opwright.keys import PYTORCH_NAMES, RUNTIME_KEYS
-from opwright.registrations import lock
-from opwright.registry import Handle, register, register_fallback
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

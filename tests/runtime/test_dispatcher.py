@@ -11,13 +11,13 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatcher import Operator
+from opwright.arrays.storage import resize
+from opwright.dispatch.kernel_forms import Composite, Shim, UserKernel, Wrapper
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import register, register_fallback
 from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DENSE_CPU, GRAD, ODD
-from opwright.registrations import Composite, Shim, UserKernel, Wrapper
-from opwright.registry import register, register_fallback
-from opwright.storage import resize
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 

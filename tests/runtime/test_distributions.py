@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 COUNT = 20_000
 

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opwright import dtypes
+from opwright.arrays import dtypes
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from opwright import generator
-from opwright.dtypes import as_dtype
-from opwright.generator import Generator
+from opwright.arrays import generator
+from opwright.arrays.dtypes import as_dtype
+from opwright.arrays.generator import Generator
 
 
 def test_seeds() -> None:

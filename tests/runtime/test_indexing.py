@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.construction import from_dlpack, from_numpy
-from opwright.dtypes import bfloat16
-from opwright.tensor import Tensor, wrap
+from opwright.arrays.dtypes import bfloat16
+from opwright.tensors.construction import from_dlpack, from_numpy
+from opwright.tensors.tensor import Tensor, wrap
 
 
 def test_array_protocol() -> None:

@@ -20,11 +20,12 @@ import numpy as np
 import pytest
 
 import opwright
+import opwright.autograd.checking.problem
 import opwright.autograd.function_jvp
-import opwright.autograd.originals
 import opwright.fake_profile
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
+import opwright.utils.originals
 from opwright.library import custom_op
 
 pytestmark = [
@@ -182,7 +183,7 @@ def is_enabled() -> object:
 
 
 def kernels() -> object:
-    return opwright.dispatcher.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
+    return opwright.dispatch.operator.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
 
 
 def random_state() -> object:
@@ -207,22 +208,24 @@ BLOCKS: dict[str, Attempt] = {
     "autograd.modes.inference_mode": Attempt(opwright.inference_mode),
     "autograd.modes.no_grad": Attempt(opwright.no_grad),
     "autograd.modes.set_grad_enabled": Attempt(lambda: opwright.set_grad_enabled(False)),
-    "autograd.originals._CopyBeforeWrite": Attempt(
-        lambda: opwright.autograd.originals._CopyBeforeWrite(opwright.autograd.originals.Originals())
+    "utils.originals._CopyBeforeWrite": Attempt(
+        lambda: opwright.utils.originals._CopyBeforeWrite(opwright.utils.originals.Originals())
     ),
-    "autograd.originals.allow_mutation": Attempt(graph.allow_mutation_on_saved_tensors),
+    "utils.originals.allow_mutation": Attempt(graph.allow_mutation_on_saved_tensors),
     "autograd.saved.disable_saved_tensors_hooks": Attempt(lambda: graph.disable_saved_tensors_hooks("not here")),
     "autograd.saved.saved_tensors_hooks": Attempt(lambda: graph.saved_tensors_hooks(nothing, nothing)),
     "autograd.tangents.ignoring_tangents": Attempt(opwright.autograd.tangents.ignoring_tangents),
-    "custom_ops.definition._KernelSwitch": Attempt(lambda: twice.set_kernel_enabled("cpu", False), is_enabled),
+    "library.custom_ops.definition._KernelSwitch": Attempt(lambda: twice.set_kernel_enabled("cpu", False), is_enabled),
     "fake.modes.FakeTensorMode": Attempt(opwright.fake.FakeTensorMode),
     "fake_profile.unsafe_generate_fake_kernels": Attempt(
         lambda: opwright.fake_profile.unsafe_generate_fake_kernels(PROFILES), kernels
     ),
-    "libraries.scoped_library": Attempt(lambda: opwright.libraries.scoped_library("interrupted", "FRAGMENT"), kernels),
+    "library.libraries.scoped_library": Attempt(
+        lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
+    ),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
-    "generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
+    "arrays.generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
     "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
     "torch_alias.as_torch": Attempt(opwright.as_torch, imports),
@@ -234,7 +237,7 @@ OTHERS = {
     "autograd.modes.Switch": "a base",
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
-    "registry_lock.RegistryLock": "a lock, with signals held",
+    "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "serialization._written_whole": "writes a file",
     "state.Block": "a base",
     "state.ThreadBlock": "a base",

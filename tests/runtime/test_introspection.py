@@ -12,8 +12,8 @@ import pytest
 from conftest import Maker
 
 import opwright
-from opwright.dispatcher import Operator
-from opwright.packets import Packet, find_packet, packet
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.packets import Packet, find_packet, packet
 
 aten = opwright.ops.aten
 
@@ -55,6 +55,11 @@ def test_names() -> None:
     assert operator.overloadpacket is aten.add
     assert str(operator._schema) == str(operator.schema) == operator.name + operator.declaration
     assert "pt2_compliant_tag" in operator.tags
+
+
+def test_schemas_say_whether_they_may_replace_others() -> None:
+    assert aten.add.Tensor._schema.is_backward_compatible_with(aten.add.Tensor._schema)
+    assert not aten.sub.Tensor._schema.is_backward_compatible_with(aten.add.Tensor._schema)
 
 
 def test_registered_keys() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opwright import layouts
+from opwright.arrays import layouts
 
 
 def test_broadcasting_names_sizes_and_dimension() -> None:

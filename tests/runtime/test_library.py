@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from opwright import dispatch
-from opwright.devices import Backend, register_backend
-from opwright.dispatcher import operators
+from opwright.arrays.devices import Backend, register_backend
+from opwright.dispatch.namespaces import ops
+from opwright.dispatch.operator import operators
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import Library, register_array_kernel
-from opwright.ops_namespace import ops
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 _names = (f"lib{number}" for number in itertools.count())
 

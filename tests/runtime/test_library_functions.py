@@ -16,12 +16,12 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch, library
 from opwright.dispatch import KeySet
-from opwright.dispatcher import operators
+from opwright.dispatch.kernel_forms import kernels
+from opwright.dispatch.operator import operators
+from opwright.dispatch.overloads import overloads
 from opwright.errors import ArgumentError, DispatchError, RegistrationError
 from opwright.library import Library
-from opwright.overloads import overloads
-from opwright.registrations import kernels
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 
 _names = (f"functions{number}" for number in itertools.count())
 X = wrap(np.ones(2))

@@ -17,12 +17,12 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
-from opwright.dispatcher import operators
+from opwright.dispatch.kernel_forms import kernels, lock
+from opwright.dispatch.operator import operators
+from opwright.dispatch.overloads import overloads
 from opwright.errors import DispatchError
 from opwright.library import Library, custom_op, get_kernel
-from opwright.overloads import overloads
-from opwright.registrations import kernels, lock
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 
 THREADS = 16
 one_fallback = threading.Lock()  # a key has one at a time

@@ -15,11 +15,11 @@ import pytest
 from checked_operators import define, x
 
 import opwright
+from opwright.dispatch.kernel_forms import Shim
+from opwright.dispatch.registry import register
 from opwright.errors import OpCheckError
 from opwright.library import Library
-from opwright.registrations import Shim
-from opwright.registry import register
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 from opwright.testing import Sample, opcheck_all
 
 ROOT = Path(__file__).parents[2]

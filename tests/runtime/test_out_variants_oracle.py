@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatcher import Operator, operators
+from opwright.dispatch.operator import Operator, operators
 from opwright.errors import RegistrationError
 from opwright.library import Library, check_out_variant, to_out_variant
 

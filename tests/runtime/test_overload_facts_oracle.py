@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle

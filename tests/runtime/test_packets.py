@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from conftest import Maker
 
+from opwright.dispatch.namespaces import ops
+from opwright.dispatch.packets import Packet, packet
+from opwright.dispatch.registry import register
 from opwright.errors import ArgumentError, DispatchError
-from opwright.ops_namespace import ops
-from opwright.packets import Packet, packet
-from opwright.registry import register
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 
 
 def define_all(define: Maker, *schemas: str) -> Packet:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright import construction, dtypes, rules
-from opwright.dtypes import bfloat16, float32, int64
-from opwright.forms import Forms
-from opwright.storage import storage_of
-from opwright.tensor import wrap
+from opwright import rules
+from opwright.arrays import dtypes
+from opwright.arrays.dtypes import bfloat16, float32, int64
+from opwright.arrays.storage import storage_of
+from opwright.plans.forms import Forms
+from opwright.tensors import construction
+from opwright.tensors.tensor import wrap
 
 
 def run(plan: Any, function: Any = np.add) -> Any:

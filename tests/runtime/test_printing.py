@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from opwright import dtypes
-from opwright.tensor import wrap
+from opwright.arrays import dtypes
+from opwright.tensors.tensor import wrap
 
 
 @pytest.mark.parametrize(

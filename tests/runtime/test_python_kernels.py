@@ -10,12 +10,12 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatcher import Operator
+from opwright.dispatch.kernel_forms import ArrayKernel, Boxed, Wrapper
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import register, register_fallback
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS
-from opwright.registrations import ArrayKernel, Boxed, Wrapper
-from opwright.registry import register, register_fallback
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 X = wrap(np.ones(2))
 

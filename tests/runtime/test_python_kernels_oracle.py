@@ -10,9 +10,9 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
+from opwright.dispatch.registry import register
 from opwright.errors import DispatchError
-from opwright.registry import register
-from opwright.tensor import wrap
+from opwright.tensors.tensor import wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

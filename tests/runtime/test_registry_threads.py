@@ -11,11 +11,11 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatcher import Operator
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import Handle, register, register_fallback
 from opwright.errors import DispatchError
 from opwright.library import Library
-from opwright.registry import Handle, register, register_fallback
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 CALLERS = 3
 REGISTRATIONS = 1500
@@ -149,7 +149,7 @@ def test_libraries_come_and_go(define: Maker) -> None:
         except DispatchError as error:
             assert "no longer defined" in str(error)
 
-    from opwright.dispatcher import find_operator
+    from opwright.dispatch.operator import find_operator
 
     with Callers(call):
         for _ in range(REGISTRATIONS // 10):

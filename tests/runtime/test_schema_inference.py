@@ -16,8 +16,9 @@ import numpy.typing
 import pytest
 
 import opwright
-from opwright import Tensor, _schema
-from opwright.schema_inference import infer, infer_schema
+from opwright import Tensor
+from opwright.dispatch import schema as _schema
+from opwright.library.schema_inference import infer, infer_schema
 
 TYPES = [
     ("Tensor", "Tensor"),

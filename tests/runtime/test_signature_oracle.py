@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opwright import _schema
-from opwright.declarations import split_types
+from opwright.dispatch import schema as _schema
+from opwright.dispatch.declarations import split_types
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -12,10 +12,10 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
+from opwright.dispatch.registry import register
 from opwright.fake import FakeTensorMode
-from opwright.registry import register
 from opwright.state import active_modes, below_autograd, exclude_keys, include_keys
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def seen(define: Maker) -> list[str]:
 
 
 def dispatch_kernel(kernel):  # type: ignore[no-untyped-def]
-    from opwright.registrations import UserKernel
+    from opwright.dispatch.kernel_forms import UserKernel
 
     return UserKernel(kernel, with_keyset=True)
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright import layouts
-from opwright.layouts import Shape
+from opwright.arrays import layouts
+from opwright.arrays.layouts import Shape
+from opwright.arrays.view_layouts import infer_size, view_strides
 from opwright.symbolic import ShapeEnv, SymInt, sym_max
-from opwright.view_layouts import infer_size, view_strides
 
 ShapeEnv()  # imports sympy, which would count for the first example's time
 

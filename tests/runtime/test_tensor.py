@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from opwright import keys
-from opwright.construction import from_numpy, tensor
-from opwright.dtypes import bfloat16, float32
-from opwright.storage import as_strided, resize, storage_of
-from opwright.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
+from opwright.arrays.dtypes import bfloat16, float32
+from opwright.arrays.storage import as_strided, resize, storage_of
+from opwright.tensors.construction import from_numpy, tensor
+from opwright.tensors.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
 
 
 def test_attributes() -> None:

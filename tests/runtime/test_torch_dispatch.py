@@ -11,7 +11,7 @@ from handlers import Log, Wrapper
 
 import opwright
 from opwright import Tensor
-from opwright.dispatcher import Operator
+from opwright.dispatch.operator import Operator
 from opwright.library import Library
 from opwright.utils._python_dispatch import (
     TorchDispatchMode,

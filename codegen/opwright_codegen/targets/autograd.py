@@ -12,20 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from opwright_codegen.derivative_model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
-from opwright_codegen.formula_ast import Attribute, Call, Formula, Kind, Reference
-from opwright_codegen.formula_parser import parse
-from opwright_codegen.formula_resolve import Scope, resolve
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorGroup, OperatorSet, Text
-from opwright_codegen.names import Namer
-from opwright_codegen.schema import OperatorName, SchemaKind
+from opwright_codegen.derivatives.model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
+from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.formula.resolve import Scope, resolve
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.model import OperatorGroup, OperatorSet
+from opwright_codegen.schema.model import OperatorName, SchemaKind
+from opwright_codegen.source import Text
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
 from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
-from opwright_codegen.views import NamespaceView, OperatorView
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.names import Namer
+from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Side, Tensors, annotation, tensors_in
-from opwright_codegen.derivative_model import Derivative, Differentiability, Saved
-from opwright_codegen.formula_ast import (
+from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
+from opwright_codegen.formula.ast import (
     Call,
     Comparison,
     Conditional,
@@ -26,12 +25,13 @@ from opwright_codegen.formula_ast import (
     Verbatim,
     rewrite,
 )
-from opwright_codegen.formula_emit import Spelling
-from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
-from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import FunctionSchema
-from opwright_codegen.views import OperatorView, signature, tuple_text
+from opwright_codegen.formula.emit import Spelling
+from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.views.annotations import Side, Tensors, annotation, tensors_in
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
 __all__ = ["NodeBuilder", "NodeClass", "Slot"]
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.formula_ast import Boolean, Call, Comparison, Conditional, Constant, Formula, Verbatim
-from opwright_codegen.formula_emit import Spelling
-from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
-from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import Argument, FunctionSchema
+from opwright_codegen.formula.ast import Boolean, Call, Comparison, Conditional, Constant, Formula, Verbatim
+from opwright_codegen.formula.emit import Spelling
+from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
 from opwright_codegen.targets.shims import returned
-from opwright_codegen.views import OperatorView, signature, tuple_text
+from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 

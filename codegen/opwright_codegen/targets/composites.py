@@ -2,8 +2,8 @@
 
 Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
-copies that to the arguments that it writes: `opwright.variants` resizes these, or refuses them, as plans do. Tensor
-options that the variant lacks are those of its first `out`.
+copies that to the arguments that it writes: `opwright.dispatch.variants` resizes these, or refuses them, as plans do.
+Tensor options that the variant lacks are those of its first `out`.
 
 Note [Functional variants]
 A functional variant that is made from an operator that writes calls it with copies of the arguments that it writes.
@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Side, annotation, return_annotation
-from opwright_codegen.bindings import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
-from opwright_codegen.formula_ast import Call, Formula, Verbatim
-from opwright_codegen.formula_emit import Spelling
-from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import fill_comment, formula_lines, quoted
-from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import Argument, SchemaKind
+from opwright_codegen.bindings.bind import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
+from opwright_codegen.formula.ast import Call, Formula, Verbatim
+from opwright_codegen.formula.emit import Spelling
+from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.targets.shims import guarded, returned, spelled
-from opwright_codegen.views import NamespaceView, OperatorView, signature
+from opwright_codegen.views.annotations import Side, annotation, return_annotation
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import fill_comment, formula_lines, quoted
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.layout import condition
-from opwright_codegen.names import BuiltinNames, returns_list
-from opwright_codegen.schema import SchemaKind
-from opwright_codegen.types import BaseType, ListType, OptionalType, Type
-from opwright_codegen.views import OperatorView
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
+from opwright_codegen.views.layout import condition
+from opwright_codegen.views.names import BuiltinNames, returns_list
+from opwright_codegen.views.operators import OperatorView
 
 __all__ = ["Branch", "counted_branches"]
 

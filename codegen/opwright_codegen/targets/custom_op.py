@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.layout import condition, fill_comment
-from opwright_codegen.model import Operator
-from opwright_codegen.names import BuiltinNames, argument_names
-from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.types import BaseType
 from opwright_codegen.source import Source, Span
 from opwright_codegen.targets.lookup import Lookups
-from opwright_codegen.types import BaseType
-from opwright_codegen.views import OperatorView, Parameters, parameter_list, signature, tuple_text
+from opwright_codegen.views.annotations import Tensors, tensors_in
+from opwright_codegen.views.layout import condition, fill_comment
+from opwright_codegen.views.names import BuiltinNames, argument_names
+from opwright_codegen.views.operators import OperatorView, Parameters, parameter_list, signature, tuple_text
 
 __all__ = ["TEMPLATE", "context"]
 

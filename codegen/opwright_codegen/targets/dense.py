@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.bindings import Binding, Inline
-from opwright_codegen.elementwise import TRUTHS, Names, is_elementwise, keeps_dtype, operands_broadcast
-from opwright_codegen.formula_ast import (
+from opwright_codegen.bindings.bind import Binding, Inline
+from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.formula.ast import (
     Attribute,
     Call,
     Comparison,
@@ -18,9 +17,10 @@ from opwright_codegen.formula_ast import (
     Reference,
     rewrite,
 )
-from opwright_codegen.formula_emit import with_out
-from opwright_codegen.metas import Plans
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.formula.elementwise import TRUTHS, Names, is_elementwise, keeps_dtype, operands_broadcast
+from opwright_codegen.formula.emit import with_out
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.views.annotations import Tensors, tensors_in
 
 __all__ = ["ALL_KINDS", "DenseFacts", "dense_facts"]
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.bindings import Binding, Named
-from opwright_codegen.formula_ast import Call, Formula, Verbatim
-from opwright_codegen.imports import words_in
-from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
-from opwright_codegen.metas import Plans
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.bindings.bind import Binding, Named
+from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.formula.ast import Call, Formula, Verbatim
+from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets import kernels
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
 from opwright_codegen.targets.shims import ShimBuilder, ShimNames, returned
-from opwright_codegen.views import NamespaceView
+from opwright_codegen.views.annotations import Tensors, tensors_in
+from opwright_codegen.views.imports import words_in
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["BACKEND", "FILE", "TEMPLATE", "context"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.formula_emit import with_out
-from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
+from opwright_codegen.formula.emit import with_out
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 from opwright_codegen.targets.shims import ShimBuilder, spelled
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines
 
 __all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
 

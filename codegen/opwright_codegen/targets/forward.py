@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from opwright_codegen.derivative_model import (
+from opwright_codegen.derivatives.model import (
     DEFAULT_KEY,
     DerivativeSet,
     Differentiability,
     ForwardDerivative,
     ForwardKind,
 )
-from opwright_codegen.formula_ast import (
+from opwright_codegen.formula.ast import (
     Attribute,
     Binary,
     Call,
@@ -35,16 +35,16 @@ from opwright_codegen.formula_ast import (
     rewrite,
     walk,
 )
-from opwright_codegen.formula_emit import Spelling, emit
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.layout import LINE, fill_comment, formula_lines, quoted
-from opwright_codegen.model import OperatorSet
-from opwright_codegen.names import Namer
-from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import spelled
-from opwright_codegen.views import NamespaceView, OperatorView, signature
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import LINE, fill_comment, formula_lines, quoted
+from opwright_codegen.views.names import Namer
+from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
 __all__ = ["FILE", "TEMPLATE", "Rule", "context", "rules"]
 

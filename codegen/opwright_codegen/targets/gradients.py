@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright_codegen.formula_ast import Formula, Kind, Reference, walk
-from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.names import Namer
+from opwright_codegen.formula.ast import Formula, Kind, Reference, walk
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.views.names import Namer
 
 __all__ = ["backward_functions"]
 

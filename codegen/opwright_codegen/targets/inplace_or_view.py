@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation
-from opwright_codegen.bindings import Binding
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import bracketed, fill_comment
-from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import Argument, FunctionSchema, SchemaKind
-from opwright_codegen.views import NamespaceView, OperatorView, signature
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
+from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import bracketed, fill_comment
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
 __all__ = ["FILE", "TEMPLATE", "context", "wrapped", "wrapper_names"]
 

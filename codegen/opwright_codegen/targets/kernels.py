@@ -14,14 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings import Binding, backend_bindings
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import fill_comment
-from opwright_codegen.names import BuiltinNames, Namer
+from opwright_codegen.bindings.bind import Binding, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
-from opwright_codegen.views import NamespaceView
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import fill_comment
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["TEMPLATE", "Backend", "Shim", "context", "shim_names"]
 

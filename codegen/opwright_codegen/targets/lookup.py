@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors
-from opwright_codegen.layout import LINE, bracketed, chained, condition, hugged
-from opwright_codegen.names import BuiltinNames
-from opwright_codegen.schema import SchemaKind
-from opwright_codegen.types import BaseType, ListType, OptionalType, Type
-from opwright_codegen.views import OperatorView, Parameter, tuple_text
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
+from opwright_codegen.views.annotations import Tensors
+from opwright_codegen.views.layout import LINE, bracketed, chained, condition, hugged
+from opwright_codegen.views.names import BuiltinNames
+from opwright_codegen.views.operators import OperatorView, Parameter, tuple_text
 
 __all__ = ["EXACT", "Guard", "Lookup", "Lookups"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors
-from opwright_codegen.imports import import_lines
-from opwright_codegen.names import is_word
-from opwright_codegen.schema import SchemaKind
-from opwright_codegen.types import BaseType
-from opwright_codegen.views import NamespaceView, OperatorView
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.types import BaseType
+from opwright_codegen.views.annotations import Tensors
+from opwright_codegen.views.imports import import_lines
+from opwright_codegen.views.names import is_word
+from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = ["TEMPLATE", "PythonOperator", "context", "methods_of", "python_operators"]
 

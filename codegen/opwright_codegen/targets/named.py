@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.layout import LINE, bracketed
-from opwright_codegen.names import OTHER_NAMES
-from opwright_codegen.views import Parameter, tuple_text
+from opwright_codegen.views.layout import LINE, bracketed
+from opwright_codegen.views.names import OTHER_NAMES
+from opwright_codegen.views.operators import Parameter, tuple_text
 
 __all__ = ["Named", "named_view", "taken_by_name"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright_codegen.imports import ABI_VERSION, import_lines
-from opwright_codegen.views import NamespaceView
+from opwright_codegen.views.imports import ABI_VERSION, import_lines
+from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["TEMPLATE", "context"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from opwright_codegen.annotations import Tensors
-from opwright_codegen.layout import condition, hugged
-from opwright_codegen.names import BuiltinNames, returns_list
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
-from opwright_codegen.types import BaseType, Type
-from opwright_codegen.views import NamespaceView, OperatorView
+from opwright_codegen.views.annotations import Tensors
+from opwright_codegen.views.layout import condition, hugged
+from opwright_codegen.views.names import BuiltinNames, returns_list
+from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = ["Packet", "by_use", "packet_view"]
 

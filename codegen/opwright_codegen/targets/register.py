@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings import (
+from opwright_codegen.bindings.bind import (
     BACKENDS,
     Binding,
     FunctionalOf,
@@ -14,11 +14,11 @@ from opwright_codegen.bindings import (
     VariantOf,
     composite_bindings,
 )
-from opwright_codegen.layout import LINE, bracketed, quoted
 from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.views.layout import LINE, bracketed, quoted
 
 __all__ = ["TEMPLATE", "context"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.bindings import Binding, Inline, Named, result_formulas
-from opwright_codegen.elementwise import operands_broadcast
-from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
-from opwright_codegen.formula_emit import Spelling, with_out
-from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.layout import LINE, bracketed, formula_lines, operation, quoted
-from opwright_codegen.metas import Plans, ViewOf
-from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import Return, SchemaKind
+from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
+from opwright_codegen.bindings.metas import Plans, ViewOf
+from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
+from opwright_codegen.formula.elementwise import operands_broadcast
+from opwright_codegen.formula.emit import Spelling, with_out
+from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
-from opwright_codegen.views import signature
+from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
+from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
+from opwright_codegen.views.names import BuiltinNames, Namer
+from opwright_codegen.views.operators import signature
 
 __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
 

@@ -2,8 +2,8 @@
 
 Note [Stubs]
 A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
-(`opwright.lookup`) and calls that. The one overload of a name, out variants aside, has no stub but the function of the
-name. Out variants have none: the runtime binds their arguments.
+(`opwright.dispatch.lookup`) and calls that. The one overload of a name, out variants aside, has no stub but the
+function of the name. Out variants have none: the runtime binds their arguments.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import docstring, fill_string, hugged, quoted
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, by_use, packet_view
-from opwright_codegen.views import NamespaceView, OperatorView, plain_parameters
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import docstring, fill_string, hugged, quoted
+from opwright_codegen.views.operators import NamespaceView, OperatorView, plain_parameters
 
 __all__ = ["TEMPLATE", "Group", "Stub", "context", "public_names"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors
-from opwright_codegen.views import OperatorView, Parameter
+from opwright_codegen.views.annotations import Tensors
+from opwright_codegen.views.operators import OperatorView, Parameter
 
 __all__ = ["ANY_KIND", "ARRAY", "ONE_KIND", "TensorKinds", "kinds_of"]
 

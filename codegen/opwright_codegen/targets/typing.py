@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import annotation, result_fields, return_annotation
-from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import bracketed, docstring
-from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
-from opwright_codegen.schema import Return, SchemaKind
+from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
 from opwright_codegen.targets.stubs import public_names
 from opwright_codegen.targets.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
-from opwright_codegen.views import NamespaceView, OperatorView, Parameter
+from opwright_codegen.views.annotations import annotation, result_fields, return_annotation
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import bracketed, docstring
+from opwright_codegen.views.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
+from opwright_codegen.views.operators import NamespaceView, OperatorView, Parameter
 
 __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 

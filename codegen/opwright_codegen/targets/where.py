@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright_codegen.layout import LINE, quoted
-from opwright_codegen.views import NamespaceView
+from opwright_codegen.views.layout import LINE, quoted
+from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["FILE", "TEMPLATE", "context"]
 

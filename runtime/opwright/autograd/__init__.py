@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.autograd import detach as _detach  # noqa: F401 (it registers kernels)
 from opwright.autograd import graph
 from opwright.autograd import resizing as _resizing  # noqa: F401 (it registers kernels)
+from opwright.autograd import tensor_methods as _tensor_methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from opwright.autograd.differentiate import backward, grad
 from opwright.autograd.function import Function, once_differentiable

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.arrays.devices import shape_of
+from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright.autograd.gradients import add, aten
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
-from opwright.devices import shape_of
-from opwright.forks import ForkLock
 from opwright.keys import GRAD
-from opwright.layouts import Shape, contiguous_strides, is_dense
-from opwright.tensor import Tensor, wrap
+from opwright.locks.forks import ForkLock
+from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["accumulate"]
 
@@ -96,7 +96,7 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
 def _copied(variable: Tensor, grad: Tensor) -> Tensor:
     wanted = _strides(variable)
     if wanted == contiguous_strides(shape_of(variable.array)):
-        from opwright.options import MemoryFormat
+        from opwright.arrays.formats import MemoryFormat
 
         result: Tensor = aten("clone")(grad, memory_format=MemoryFormat.contiguous_format)
         return result

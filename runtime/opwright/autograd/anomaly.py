@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.arrays.devices import backend_of
+from opwright.arrays.dtypes import REDUCED
 from opwright.autograd.nodes import Node, node_of
-from opwright.devices import backend_of
-from opwright.dtypes import REDUCED
 from opwright.keys import ANOMALY, META
 from opwright.state import MODES, Block, Modes, active_modes, put_back, set_modes
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]
 

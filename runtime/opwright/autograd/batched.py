@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd.gradients import aten
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["split", "stack"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.autograd import batched, engine
 from opwright.autograd.gradients import aten, ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
-from opwright.dtypes import COMPLEX, FLOATING, dtype_name
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["backward", "grad"]
 

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.arrays.dtypes import INEXACT
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import (
     check_inplace,
@@ -27,14 +28,13 @@ from opwright.autograd.recording import (
     record,
     register_hook,
 )
-from opwright.dtypes import INEXACT
+from opwright.dispatch.kernel_forms import Wrapper
 from opwright.errors import AutogradError
-from opwright.registrations import Wrapper
-from opwright.results import tensors_of
-from opwright.tensor import Tensor, wrap_view
+from opwright.tensors.results import tensors_of
+from opwright.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = [
     "autograd_not_implemented_fallback", "count_writes", "inplace_or_view_fallback", "warn_in_backward",

@@ -1,7 +1,7 @@
 """The forward layer: a call on tensors with tangents, and the tangents of its results.
 
-Composed outside of what records for a backward pass, for calls with TANGENT (`opwright.compose`). What is below and the
-formulas run without looking at tangents; both are recorded, so that tangents can be differentiated.
+Composed outside of what records for a backward pass, for calls with TANGENT (`opwright.dispatch.compose`). What is
+below and the formulas run without looking at tangents; both are recorded, so that tangents can be differentiated.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from opwright.arrays.storage import Extra, PlainStorage, storage_of
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
@@ -26,16 +27,15 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
+from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, find_rule
+from opwright.dispatch.signature import Signature
 from opwright.errors import AutogradError, DispatchError
-from opwright.forward_rules import ForwardRule, TangentFormula, find_rule
 from opwright.keys import TANGENT, VIEW
-from opwright.results import tensors_of
-from opwright.signature import Signature
-from opwright.storage import Extra, PlainStorage, storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.results import tensors_of
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["differentiating", "or_zeros", "sum_terms"]
 

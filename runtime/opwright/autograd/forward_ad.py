@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NamedTuple
 
+from opwright.arrays.dtypes import INEXACT, dtype_name
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
@@ -20,10 +21,9 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
-from opwright.dtypes import INEXACT, dtype_name
 from opwright.keys import TANGENT, VIEW
 from opwright.state import MODES, Modes, active_modes, put_back, set_modes
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -16,7 +16,7 @@ from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
 from opwright.keys import TANGENT, VIEW
 from opwright.state import active_modes
-from opwright.tensor import Tensor, wrap_view
+from opwright.tensors.tensor import Tensor, wrap_view
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.storage import storage_of
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
@@ -21,8 +22,7 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.state import Modes
-from opwright.storage import storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.autograd.function import FunctionCtx

@@ -13,7 +13,7 @@ from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import enable_grad
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
-from opwright.devices import Device
-from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
-from opwright.kernel_errors import recorded_by
-from opwright.layouts import Shape
-from opwright.tensor import Tensor
+from opwright.dispatch.kernel_sources import recorded_by
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["add", "aten", "fit", "ones_like", "zeros"]
 
@@ -21,7 +21,7 @@ __all__ = ["add", "aten", "fit", "ones_like", "zeros"]
 @functools.cache
 def aten(name: str) -> Callable[..., Any]:
     """The function of one overload, `add.Tensor`, as generated where it is."""
-    from opwright.ops_namespace import ops
+    from opwright.dispatch.namespaces import ops
 
     base, _, overload = name.partition(".")
     operator = getattr(getattr(ops.aten, base), overload or "default")

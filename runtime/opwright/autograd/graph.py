@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, register_multi_grad_hook
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
 from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from opwright.tensor import Tensor
-
-if TYPE_CHECKING:
-    from opwright.autograd.originals import Originals
+from opwright.hooks import hooks
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
@@ -21,15 +19,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def allow_mutation_on_saved_tensors() -> AbstractContextManager[Originals]:
+def allow_mutation_on_saved_tensors() -> AbstractContextManager[Any]:
     """Return a block in which tensors that nodes saved may be written to: they are copied before the first write.
 
     Backward has to run in the same block, else it raises AssertionError. Blocks do not nest (RuntimeError). The block
     is given what it keeps, with `clear()`. A saved tensor is copied before a write to any view of its memory.
     """
-    from opwright.autograd.originals import allow_mutation  # it loads dispatch modes
-
-    return allow_mutation()
+    return hooks.tools().allow_mutation()
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright.autograd.recording import check_writable
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["checking", "making"]
 

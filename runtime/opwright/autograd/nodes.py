@@ -17,16 +17,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
+from opwright.arrays.devices import Array, Device, shape_of
+from opwright.arrays.dtypes import INEXACT, DType
+from opwright.arrays.layouts import Shape
 from opwright.autograd.hooks import RemovableHandle, add_hook
-from opwright.devices import Array, Device, shape_of
-from opwright.dtypes import INEXACT, DType
+from opwright.dispatch.kernel_sources import gradient_text, recorded_by
 from opwright.errors import ContractError
-from opwright.kernel_errors import gradient_text, recorded_by, shown
 from opwright.keys import GRAD
-from opwright.layouts import Shape
+from opwright.plans.kernel_errors import shown
 
 if TYPE_CHECKING:
-    from opwright.tensor import Tensor
+    from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
@@ -124,7 +125,7 @@ class Node:
     def __call__(self, *grads: Gradient) -> Any:
         """The gradients of the operands from those of the results that have one; hooks are not called. Raises
         TypeError for another number of gradients, and for what is neither a Tensor nor None."""
-        from opwright.tensor import Tensor
+        from opwright.tensors.tensor import Tensor
 
         wanted, count = self._places()
         if len(grads) != len(wanted):
@@ -284,7 +285,7 @@ class AccumulateGrad(Node):
         """The leaf; another tensor over its memory where it is gone."""
         found = self._variable()
         if found is None:
-            from opwright.tensor import wrap
+            from opwright.tensors.tensor import wrap
 
             found = wrap(self._array)
             found.keys |= GRAD

@@ -10,6 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from opwright.arrays.devices import shape_of
+from opwright.arrays.dtypes import INEXACT
+from opwright.arrays.storage import Extra, storage_of
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import (
@@ -23,13 +26,10 @@ from opwright.autograd.nodes import (
     number_of,
 )
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright.devices import shape_of
-from opwright.dtypes import INEXACT
+from opwright.dispatch.signature import Signature
 from opwright.keys import GRAD, INFERENCE, VIEW
-from opwright.signature import Signature
 from opwright.state import active_modes
-from opwright.storage import Extra, storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",

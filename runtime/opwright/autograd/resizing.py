@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.registrations import Wrapper
-from opwright.registry import register
-from opwright.tensor import Tensor
+from opwright.dispatch.kernel_forms import Wrapper
+from opwright.dispatch.registry import register
+from opwright.tensors.tensor import Tensor
 
 __all__: list[str] = []
 

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from opwright.arrays.devices import Array
+from opwright.arrays.dtypes import dtype_name
+from opwright.arrays.storage import Extra, Storage, storage_of
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
-from opwright.devices import Array
-from opwright.dtypes import dtype_name
+from opwright.hooks import hooks
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
-from opwright.registry_lock import RegistryLock
+from opwright.locks.registry_lock import RegistryLock
 from opwright.state import Block
-from opwright.storage import Extra, Storage, storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",
@@ -84,9 +85,8 @@ def _edge_of_result(saved: _SavedResult | _Packed, node: Node) -> Edge:
 
 def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
     """What makes of a plain tensor an instance of the result's class, with its attributes."""
-    from opwright.python_dispatch.subclasses import attributes_of, instance_like
-
-    return functools.partial(instance_like, type(result), attributes_of(result))
+    handlers = hooks.handlers()
+    return functools.partial(handlers.instance_like, type(result), handlers.attributes_of(result))
 
 
 class _Packed:

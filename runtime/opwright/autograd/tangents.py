@@ -15,15 +15,15 @@ import weakref
 from contextvars import ContextVar
 from typing import Final
 
+from opwright.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
+from opwright.arrays.layouts import may_overlap_itself, span, surely_empty
+from opwright.arrays.storage import Extra
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
-from opwright.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright.errors import AutogradError
 from opwright.keys import TANGENT
-from opwright.layouts import may_overlap_itself, span, surely_empty
 from opwright.state import Modes, active_modes
-from opwright.storage import Extra
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "Level", "Tangent", "are_seen", "cell_of", "check_fit", "current_cell", "current_level", "current_tangent",

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from opwright.arrays.dtypes import COMPLEX, to_real
+from opwright.arrays.layouts import Shape, count, may_overlap_itself, span
 from opwright.autograd.gradients import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
-from opwright.dtypes import COMPLEX, to_real
 from opwright.errors import AutogradError
-from opwright.layouts import Shape, count, may_overlap_itself, span
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["VIEW_ERRORS", "Placed", "ViewOfBase", "WriteToView"]
 

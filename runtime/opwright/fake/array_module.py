@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import DType, as_dtype
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import DType, as_dtype
+from opwright.arrays.sizes import guard_or_false, guard_or_true
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import WANTS_RULE, MetaArray, meta_array
-from opwright.sizes import guard_or_false, guard_or_true
 
 __all__ = [
     "broadcast_to",

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright import devices, keys, layouts
-from opwright.devices import Backend, Device, backend_named, element_strides
-from opwright.dtypes import DType, int64
+from opwright import keys
+from opwright.arrays import devices, layouts
+from opwright.arrays.devices import Backend, Device, backend_named, element_strides
+from opwright.arrays.dtypes import DType, int64
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import from_front, guard_or_false
+from opwright.arrays.storage import odd_bit
 from opwright.errors import DataDependentOutputError, FakeKernelError
-from opwright.layouts import Shape
-from opwright.sizes import from_front, guard_or_false
-from opwright.storage import odd_bit
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode

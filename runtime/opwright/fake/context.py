@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dtypes import COMPLEX, FLOATING, bool_
+from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
@@ -13,7 +13,7 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.symbolic import ShapeEnv
-    from opwright.tensor import Tensor
+    from opwright.tensors.tensor import Tensor
 
 __all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "read_item", "running"]
 

@@ -10,11 +10,11 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.context import FakeContext, running
 from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of
-from opwright.results import tensors_of
-from opwright.tensor import Tensor
+from opwright.tensors.results import tensors_of
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["check_fake_kernel", "fake_kernel", "in_mode", "mixed"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright import layouts
-from opwright.devices import Device, as_device
-from opwright.dtypes import REDUCED
+from opwright.arrays import layouts
+from opwright.arrays.devices import Device, as_device
+from opwright.arrays.dtypes import REDUCED
+from opwright.arrays.storage import storage_of
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
-from opwright.results import tensors_of
 from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
-from opwright.storage import storage_of
-from opwright.tensor import Tensor, wrap_view
+from opwright.tensors.results import tensors_of
+from opwright.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
     from opwright.symbolic import ShapeEnv

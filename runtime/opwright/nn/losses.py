@@ -8,8 +8,8 @@ import warnings
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.layouts import same_shape
+from opwright.arrays import layouts
+from opwright.arrays.layouts import same_shape
 from opwright.nn.annotations import A, Flag
 from opwright.nn.reductions import reduced, reduction_number
 

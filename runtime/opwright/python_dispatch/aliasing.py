@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.storage import Extra, set_array, storage_of
 from opwright.keys import META, PYTHON, VIEW
 from opwright.state import exclude_keys
-from opwright.storage import Extra, set_array, storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["link_views", "return_and_correct_aliasing", "written_arguments"]
 

@@ -10,10 +10,10 @@ from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, Entered, entered, leave
 from opwright.python_dispatch.rules import find_rule
 from opwright.state import Modes, active_modes, set_modes
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["call_handlers"]
 

@@ -12,7 +12,7 @@ from opwright.state import MODES, Block, Modes, ThreadBlock, active_modes, set_m
 if TYPE_CHECKING:
     from typing import Self
 
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["ENTERED", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.dispatch.kernel_forms import lock
 from opwright.errors import RegistrationError
 from opwright.python_dispatch.modes import TorchDispatchMode
-from opwright.registrations import lock
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["Rule", "RuleHandle", "find_rule", "register_rule"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from opwright import layouts
-from opwright.devices import Device, as_device
-from opwright.dtypes import as_dtype, get_default_dtype
+from opwright.arrays import layouts
+from opwright.arrays.devices import Device, as_device
+from opwright.arrays.dtypes import as_dtype, get_default_dtype
+from opwright.arrays.storage import Extra, odd_bit, storage_of
+from opwright.hooks import hooks
 from opwright.keys import GRAD, PYTHON, VIEW
-from opwright.storage import Extra, odd_bit, storage_of
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["attributes_of", "instance_like", "make_subclass", "make_wrapper", "same_history"]
 
@@ -45,15 +46,14 @@ def make_wrapper(
     requires_grad: bool,
 ) -> Sub:
     """An instance without data that looks like a tensor of this size, dtype and device."""
-    from opwright.fake.arrays import meta_array, place_on
-
+    fakes = hooks.fakes()
     handled = _bit(cls)
     if not handled:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__: without data, nothing else can serve it")
     shape = tuple(size)
     steps = layouts.contiguous_strides(shape) if strides is None else tuple(strides)
-    place = place_on(as_device("cpu" if device is None else device))
-    array = meta_array(shape, steps, get_default_dtype() if dtype is None else as_dtype(dtype), place)
+    place = fakes.place_on(as_device("cpu" if device is None else device))
+    array = fakes.meta_array(shape, steps, get_default_dtype() if dtype is None else as_dtype(dtype), place)
     array.offset = (storage_offset or 0) * array.itemsize
     made = _bare(cls, array, place.keys | odd_bit(array) | handled, None)
     if requires_grad:

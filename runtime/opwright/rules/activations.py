@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
-from opwright.forms import Form, Forms
-from opwright.metadata import Plan
-from opwright.operands import check_accepted, check_number
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted, check_number
+from opwright.plans.plan import Plan
 from opwright.rules.pointwise import pointwise, pointwise_with
-from opwright.sizes import holds
 
 _halves = Forms()
 _contiguous = Forms()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.rules.windows import check_at_least, check_named, per_dimension, window_count
-from opwright.sizes import holds
 
 _convolved = Forms()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.dtypes import as_dtype, bool_
-from opwright.metadata import Plan
-from opwright.operands import check_accepted
+from opwright.arrays.dtypes import as_dtype, bool_
+from opwright.plans.operands import check_accepted
+from opwright.plans.plan import Plan
 from opwright.rules.factories import like
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import as_dtype, int32, int64
-from opwright.forms import Form
-from opwright.metadata import Plan
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import as_dtype, int32, int64
+from opwright.plans.forms import Form
+from opwright.plans.plan import Plan
 from opwright.rules.factories import overwritten
 
 

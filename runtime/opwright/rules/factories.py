@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.annotations import DtypeKinds
-from opwright.devices import Device, as_device
-from opwright.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
-from opwright.forms import Form, Forms
-from opwright.metadata import Plan, PlanApart
-from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
-from opwright.promotion import scalar_dtype
-from opwright.sizes import SymInt, holds, is_symbolic
+from opwright.arrays import layouts
+from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.devices import Device, as_device
+from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
+from opwright.arrays.promotion import scalar_dtype
+from opwright.arrays.sizes import SymInt, holds, is_symbolic
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
+from opwright.plans.plan import Plan, PlanApart
 
 _CPU = Device("cpu")
 _likes = Forms()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan, PlanApart
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.dtypes import as_dtype, bool_, int32, int64, uint8
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
-from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _indexed = Forms()
 _written = Forms()

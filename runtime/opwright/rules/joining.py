@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.forms import Form, Forms
-from opwright.metadata import Plan, PlanApart
-from opwright.promotion import result_type
-from opwright.sizes import holds
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.promotion import result_type
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.plan import Plan, PlanApart
 
 _joined = Forms()
 _stacked = Forms()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import holds, smaller
 from opwright.errors import DispatchError
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_inexact, check_matrices, check_square
-from opwright.sizes import holds, smaller
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_inexact, check_matrices, check_square
+from opwright.plans.plan import Plan
 
 _decomposed = Forms()
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_accepted, kept_strides
-from opwright.promotion import castable
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
+from opwright.arrays.layouts import Shape
+from opwright.arrays.promotion import castable
+from opwright.arrays.sizes import guard_or_false, holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted, kept_strides
+from opwright.plans.plan import Plan
 from opwright.rules.pointwise import pointwise
-from opwright.sizes import guard_or_false, holds
 
 _reduced = Forms()
 _elementwise = Forms()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.layouts import Shape
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.layouts import Shape
 
 # Note [Undecided comparisons] in `layouts`.
 UNDECIDED_IS_FALSE = True

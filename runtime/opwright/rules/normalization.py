@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import REDUCED, DType, as_dtype, float32, opmath
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_accepted
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import REDUCED, DType, as_dtype, float32, opmath
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted
+from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import holds
 
 _normalized = Forms()
 _layers = Forms()

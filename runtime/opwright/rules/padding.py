@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.dtypes import as_dtype
-from opwright.forms import Form
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_accepted, check_number, kept_strides_of
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.dtypes import as_dtype
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form
+from opwright.plans.operands import check_accepted, check_number, kept_strides_of
+from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import holds
 
 
 def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:

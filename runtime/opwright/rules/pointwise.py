@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opwright import layouts
-from opwright.annotations import DtypeKinds
-from opwright.dtypes import (
+from opwright.arrays import layouts
+from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.dtypes import (
     COMPLEX,
     INEXACT,
     DType,
@@ -22,11 +22,11 @@ from opwright.dtypes import (
     to_real,
     uint8,
 )
+from opwright.arrays.promotion import result_type, scalar_dtype
 from opwright.errors import DispatchError
-from opwright.forms import Form, Forms
-from opwright.metadata import Plan
-from opwright.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
-from opwright.promotion import result_type, scalar_dtype
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
+from opwright.plans.plan import Plan
 
 _known = Forms()
 _choices = Forms()

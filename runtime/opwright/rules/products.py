@@ -6,16 +6,16 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from opwright import layouts
-from opwright.annotations import CoreDimensions, DtypeKinds
-from opwright.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
+from opwright.arrays import layouts
+from opwright.arrays.annotations import CoreDimensions, DtypeKinds
+from opwright.arrays.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright.errors import DispatchError
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan, PlanApart
-from opwright.operands import check_accepted, check_number
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted, check_number
+from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.pointwise import pointwise
-from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _known = Forms()
 _added = Forms()

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.devices import element_strides
-from opwright.dtypes import as_dtype
-from opwright.forms import Form
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import kept_strides
-from opwright.promotion import result_type
+from opwright.arrays import layouts
+from opwright.arrays.devices import element_strides
+from opwright.arrays.dtypes import as_dtype
+from opwright.arrays.layouts import Shape
+from opwright.arrays.promotion import result_type
+from opwright.arrays.sizes import from_front, holds, is_place
+from opwright.arrays.view_layouts import diagonal_length, slice_bounds
+from opwright.plans.forms import Form
+from opwright.plans.operands import kept_strides
+from opwright.plans.plan import Plan
 from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import from_front, holds, is_place
-from opwright.view_layouts import diagonal_length, slice_bounds
 
 
 def flipped(self: Any, dims: Sequence[int]) -> Plan:

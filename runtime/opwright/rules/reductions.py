@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from opwright import layouts
-from opwright.annotations import DtypeKinds
-from opwright.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_accepted
-from opwright.promotion import promote
-from opwright.sizes import guard_or_false
+from opwright.arrays import layouts
+from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
+from opwright.arrays.layouts import Shape
+from opwright.arrays.promotion import promote
+from opwright.arrays.sizes import guard_or_false
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted
+from opwright.plans.plan import Plan
 
 _reductions = Forms()
 _scans = Forms()

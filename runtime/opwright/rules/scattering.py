@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import COMPLEX, as_dtype, bool_, int32, int64
-from opwright.forms import Form
-from opwright.metadata import Plan, PlanApart
-from opwright.operands import NUMBERS, check_accepted, check_number
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, as_dtype, bool_, int32, int64
+from opwright.arrays.sizes import holds
+from opwright.plans.forms import Form
+from opwright.plans.operands import NUMBERS, check_accepted, check_number
+from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.factories import overwritten
-from opwright.sizes import holds
 
 # The kinds of dtypes that a reduction is for, where not for all.
 _KINDS = {"mean": "integer floating complex", "amax": "bool integer floating", "amin": "bool integer floating"}

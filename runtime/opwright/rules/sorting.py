@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from opwright import layouts
-from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
+from opwright.arrays.promotion import result_type
 from opwright.errors import DispatchError
-from opwright.forms import Form, Forms
-from opwright.metadata import Plan
-from opwright.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
-from opwright.promotion import result_type
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
+from opwright.plans.plan import Plan
 from opwright.rules.reductions import reduce
 
 _sorted = Forms()

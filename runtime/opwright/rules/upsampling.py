@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.dtypes import as_dtype, opmath
-from opwright.forms import Form
-from opwright.metadata import Plan
+from opwright.arrays.dtypes import as_dtype, opmath
+from opwright.arrays.sizes import guard_or_false, holds
+from opwright.plans.forms import Form
+from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
 from opwright.rules.windows import check_named
-from opwright.sizes import guard_or_false, holds
 
 
 def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:

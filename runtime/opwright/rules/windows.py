@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright import layouts
-from opwright.dtypes import DType, as_dtype, int64, opmath
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import DType, as_dtype, int64, opmath
+from opwright.arrays.layouts import Shape
+from opwright.arrays.sizes import holds
 from opwright.errors import DispatchError
-from opwright.forms import Form, Forms
-from opwright.layouts import Shape
-from opwright.metadata import Plan
-from opwright.operands import check_accepted
+from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted
+from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import holds
 
 _pooled = Forms()
 

@@ -1,12 +1,11 @@
 """Symbolic sizes: a ShapeEnv makes symbols for the sizes of inputs, records the guards that branches on them need, and
 tells what holds for all sizes.
 
-The numbers themselves, and the questions to ask of sizes, are in `opwright.sizes` and under `opwright`. sympy is
+The numbers themselves, and the questions to ask of sizes, are in `opwright.arrays.sizes` and under `opwright`. sympy is
 imported when the first ShapeEnv is made.
 """
 
-from opwright.errors import GuardOnDataDependentError
-from opwright.sizes import (
+from opwright.arrays.sizes import (
     SymBool,
     SymFloat,
     SymInt,
@@ -24,6 +23,7 @@ from opwright.sizes import (
     sym_sqrt,
     sym_sum,
 )
+from opwright.errors import GuardOnDataDependentError
 from opwright.symbolic.locations import Location
 from opwright.symbolic.shape_env import DeferredAssertion, Guard, ShapeEnv
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.sizes import SymBool, SymFloat, SymInt
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.symbolic import arithmetic, expressions, integers, relations
 from opwright.symbolic.arithmetic import COMPARISONS, ON_BITS, OPERATIONS
 from opwright.symbolic.evaluation import FUNCTIONS

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic, raise_failed
 from opwright.errors import GuardOnDataDependentError
-from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic, raise_failed
 from opwright.symbolic.data_dependent import describe, describe_symbol
 from opwright.symbolic.locations import Location, users_line
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dtypes import DType, bool_, float32, float64, int64
+from opwright.arrays.dtypes import DType, bool_, float32, float64, int64
 from opwright.testing.layouts import make_tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["draw"]
 

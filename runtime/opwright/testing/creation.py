@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.devices import as_device
-from opwright.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
-from opwright.dtypes import INEXACT as FLOATING_OR_COMPLEX
-from opwright.ops_namespace import ops
-from opwright.tensor import Tensor
+from opwright.arrays.devices import as_device
+from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
+from opwright.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX
+from opwright.dispatch.namespaces import ops
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["make_tensor"]
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, bool_
 from opwright.autograd import enable_grad, no_grad
-from opwright.construction import from_numpy
-from opwright.dtypes import COMPLEX, FLOATING, DType, bool_
 from opwright.keys import DENSE_CPU, GRAD
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.construction import from_numpy
+from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["SITUATIONS", "Copies", "make_tensor"]
 

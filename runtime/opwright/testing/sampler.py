@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from opwright.dispatcher import Operator, find_operator
-from opwright.dtypes import (
+from opwright.arrays.dtypes import (
     DType,
     as_dtype,
     bfloat16,
@@ -29,10 +28,11 @@ from opwright.dtypes import (
     int64,
     uint8,
 )
+from opwright.dispatch.operator import Operator, find_operator
+from opwright.dispatch.packets import Packet
 from opwright.errors import DispatchError, FakeKernelError
 from opwright.fake import FakeTensorMode
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 from opwright.testing.arguments import draw
 from opwright.testing.layouts import SITUATIONS, Copies
 

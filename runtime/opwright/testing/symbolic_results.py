@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import opwright
-from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
 from opwright.symbolic import ShapeEnv
+from opwright.tensors.tensor import Tensor
 
 
 def bound_by(env: ShapeEnv, symbolic: Any, real: Any) -> dict[str, Any]:
@@ -17,8 +17,8 @@ def bound_by(env: ShapeEnv, symbolic: Any, real: Any) -> dict[str, Any]:
 
 
 def _bind(values: dict[str, Any], symbolic: Any, real: Any) -> None:
-    if isinstance(symbolic, opwright.Tensor):
-        if isinstance(real, opwright.Tensor) and symbolic.dim() == real.dim():
+    if isinstance(symbolic, Tensor):
+        if isinstance(real, Tensor) and symbolic.dim() == real.dim():
             _bind(values, tuple(symbolic.shape), tuple(real.shape))
     elif isinstance(symbolic, list | tuple):
         for one, other in zip(symbolic, real, strict=False):
@@ -35,7 +35,7 @@ def at(value: Any, values: dict[str, Any]) -> Any:
     return value.env.evaluate(value, values) if is_symbolic(value) else value
 
 
-def layout(tensor: opwright.Tensor, values: dict[str, Any]) -> Any:
+def layout(tensor: Tensor, values: dict[str, Any]) -> Any:
     """Shape, strides and offset at the values of their symbols. NumPy's empty slices stay where their base begins, so
     that of an empty tensor says nothing."""
     shape, strides = (tuple(at(size, values) for size in each) for each in (tensor.shape, tensor.stride()))
@@ -44,7 +44,7 @@ def layout(tensor: opwright.Tensor, values: dict[str, Any]) -> Any:
 
 def described(result: Any, values: dict[str, Any]) -> Any:
     """Layout and dtype of tensors; the values of numbers."""
-    if isinstance(result, opwright.Tensor):
+    if isinstance(result, Tensor):
         return (*layout(result, values), result.dtype)
     if isinstance(result, list | tuple):
         return [described(each, values) for each in result]

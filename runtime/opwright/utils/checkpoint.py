@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opwright.arrays.generator import default_generator, keeping_states
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
-from opwright.generator import default_generator, keeping_states
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 from opwright.utils import _pytree as pytree
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
@@ -45,7 +45,7 @@ def checkpoint(
 def _new_anchor() -> Tensor:
     """A leaf among the operands, so that the call is recorded also where only what the function closes over requires
     grad."""
-    from opwright.construction import tensor
+    from opwright.tensors.construction import tensor
 
     return tensor(0.0, requires_grad=True)
 

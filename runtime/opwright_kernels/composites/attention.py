@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.dtypes import REDUCED, as_dtype, bool_, float32
+from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 
 Operand = Any
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import opwright
 from opwright import rules
-from opwright.devices import Device, as_device, backend_of
-from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
+from opwright.arrays.devices import Device, as_device, backend_of
+from opwright.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
+from opwright.arrays.layouts import broadcast_shapes, contiguous_strides
+from opwright.arrays.promotion import NUMBERS
 from opwright.keys import META
-from opwright.layouts import broadcast_shapes, contiguous_strides
-from opwright.metadata import Plan
-from opwright.promotion import NUMBERS
+from opwright.plans.plan import Plan
 from opwright.state import below_adinplaceorview
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 from opwright_kernels.composites.views_and_comparisons import lies_in
 
 Operand = Any  # a Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright import layouts
+from opwright.arrays import layouts
 
 Operand = Any
 

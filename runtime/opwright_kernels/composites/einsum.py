@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.sizes import guard_or_false, guard_or_true, holds
+from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor
 _ELLIPSIS = "..."

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.arrays.storage import become_view
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
 from opwright.rules.memory_formats import suggests_channels_last
-from opwright.storage import become_view
 
 Operand = Any  # a Tensor
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import as_dtype
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import as_dtype
 from opwright.errors import DispatchError
 from opwright.rules.padding import check_pairs, padded_shape
 

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import as_dtype, int64
-from opwright.sizes import holds
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import as_dtype, int64
+from opwright.arrays.sizes import holds
 
 Operand = Any
 

@@ -7,12 +7,12 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import COMPLEX, as_dtype, float32, float64
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, as_dtype, float32, float64
+from opwright.arrays.sizes import holds
 from opwright.errors import DispatchError
 from opwright.keys import TANGENT
-from opwright.operands import check_matrices, check_square
-from opwright.sizes import holds
+from opwright.plans.operands import check_matrices, check_square
 
 Operand = Any  # a Tensor
 

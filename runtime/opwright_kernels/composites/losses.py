@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import COMPLEX, FLOATING, as_dtype
-from opwright.sizes import holds
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright.arrays.sizes import holds
 
 Operand = Any  # a Tensor
 

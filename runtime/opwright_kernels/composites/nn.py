@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.sizes import guard_or_true, holds
+from opwright.arrays.sizes import guard_or_true, holds
 
 Operand = Any  # a Tensor
 

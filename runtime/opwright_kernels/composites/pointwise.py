@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import opwright
-from opwright.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
+from opwright.arrays.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
 
 Operand = Any  # a Tensor or a number
 

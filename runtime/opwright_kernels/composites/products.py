@@ -8,9 +8,9 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.operands import check_inexact, check_square
-from opwright.sizes import guard_or_false, holds
+from opwright.arrays import layouts
+from opwright.arrays.sizes import guard_or_false, holds
+from opwright.plans.operands import check_inexact, check_square
 
 Operand = Any  # a Tensor
 

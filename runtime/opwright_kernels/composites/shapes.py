@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import COMPLEX, as_dtype, int64
-from opwright.sizes import holds
-from opwright.view_layouts import infer_size
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, as_dtype, int64
+from opwright.arrays.sizes import holds
+from opwright.arrays.view_layouts import infer_size
 
 Operand = Any  # a Tensor
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright import layouts
-from opwright.dtypes import INEXACT, as_dtype, bool_, float32, float64
-from opwright.operands import NUMBERS
-from opwright.sizes import guard_or_false, guard_or_true, holds
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import INEXACT, as_dtype, bool_, float32, float64
+from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright.plans.operands import NUMBERS
 
 Operand = Any  # a Tensor
 

@@ -7,15 +7,16 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright import layouts, rules
-from opwright.devices import backend_of
-from opwright.dtypes import INEXACT, as_dtype, bool_
+from opwright import rules
+from opwright.arrays import layouts
+from opwright.arrays.devices import backend_of
+from opwright.arrays.dtypes import INEXACT, as_dtype, bool_
+from opwright.arrays.sizes import check, from_front, guard_or_false, holds
+from opwright.arrays.storage import as_strided as stride_storage
+from opwright.arrays.storage import resize, storage_of, with_own_version, without_base
+from opwright.arrays.view_layouts import infer_size, view_strides
 from opwright.keys import ODD
-from opwright.sizes import check, from_front, guard_or_false, holds
-from opwright.storage import as_strided as stride_storage
-from opwright.storage import resize, storage_of, with_own_version, without_base
-from opwright.tensor import wrap_view
-from opwright.view_layouts import infer_size, view_strides
+from opwright.tensors.tensor import wrap_view
 
 Operand = Any  # a Tensor
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.dtypes import COMPLEX, as_dtype
+from opwright.arrays.dtypes import COMPLEX, as_dtype
 from opwright.keys import META
 from opwright_kernels.gradients.reductions import add_gradients, product_of_others
 

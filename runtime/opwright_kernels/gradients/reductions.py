@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.dtypes import COMPLEX, as_dtype
+from opwright.arrays.dtypes import COMPLEX, as_dtype
 
 Tensor = Any
 aten = opwright.ops.aten

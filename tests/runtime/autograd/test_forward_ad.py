@@ -11,7 +11,7 @@ import pytest
 
 import opwright
 from opwright.autograd import Function, forward_ad
-from opwright.forward_rules import ForwardRule, TangentFormula, set_rule
+from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, set_rule
 from opwright.keys import TANGENT
 
 unpack = forward_ad.unpack_dual

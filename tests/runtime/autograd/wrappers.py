@@ -21,10 +21,10 @@ from opwright.autograd.recording import (
     record_several,
 )
 from opwright.autograd.saved import save, save_result, unpack
+from opwright.dispatch.kernel_forms import Wrapper
+from opwright.dispatch.registry import register
 from opwright.keys import GRAD
-from opwright.registrations import Wrapper
-from opwright.registry import register
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 Kernel = Callable[..., Any]
 

@@ -15,7 +15,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import CustomOpDef, Library, custom_op
 

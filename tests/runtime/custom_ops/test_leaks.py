@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
-from opwright import Tensor, dispatcher, ones, ops, overloads, registrations
+from opwright import Tensor, ones, ops
+from opwright.dispatch import kernel_forms as registrations
+from opwright.dispatch import operator as dispatcher
+from opwright.dispatch import overloads
 from opwright.library import CustomOpDef, custom_op
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")

@@ -13,7 +13,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatcher import operators
+from opwright.dispatch.operator import operators
 from opwright.library import CustomOpDef, custom_op
 
 THREADS = 16

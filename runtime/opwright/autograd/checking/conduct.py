@@ -12,7 +12,7 @@ from opwright.autograd.checking.problem import Numbers, Problem, Table, is_compl
 from opwright.autograd.function import Function
 from opwright.autograd.gradients import aten
 from opwright.errors import GradcheckError
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = [
     "check_batched", "check_repeats", "check_undefined", "check_undefined_tangents", "check_zero",

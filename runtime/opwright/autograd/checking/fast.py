@@ -18,7 +18,7 @@ from opwright.autograd.checking.options import Checks
 from opwright.autograd.checking.problem import Input, Numbers, Problem, Table, numbers_of, tensor_like
 from opwright.autograd.checking.report import Comparison
 from opwright.errors import GradcheckError
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["check_forward", "check_reverse"]
 

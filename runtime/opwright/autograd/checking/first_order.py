@@ -12,7 +12,7 @@ from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem
 from opwright.autograd.checking.report import Comparison
 from opwright.errors import GradcheckError
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["gradcheck", "passes"]
 

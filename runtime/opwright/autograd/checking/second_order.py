@@ -12,7 +12,7 @@ from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem, is_complex, tensor_like
 from opwright.autograd.differentiate import grad
 from opwright.autograd.gradients import aten
-from opwright.tensor import Tensor
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["gradgradcheck"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opwright.construction import as_tensor
-from opwright.devices import is_array
+from opwright.arrays.devices import is_array
+from opwright.arrays.generator import generator_of, keeping_states
 from opwright.fake.arrays import MetaArray
-from opwright.generator import generator_of, keeping_states
-from opwright.tensor import Tensor
+from opwright.tensors.construction import as_tensor
+from opwright.tensors.tensor import Tensor
 from opwright.testing.layouts import Copies
 from opwright.testing.sampler import converted_value
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["Call", "Operand", "drawing_again", "results_of"]
 

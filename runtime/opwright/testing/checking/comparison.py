@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.dtypes import dtype_name
-from opwright.results import share_memory
+from opwright.arrays.dtypes import dtype_name
 from opwright.symbolic import ShapeEnv, SymInt
-from opwright.tensor import Tensor
+from opwright.tensors.results import share_memory
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.symbolic_results import at, bound_by
 

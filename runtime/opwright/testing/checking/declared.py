@@ -7,11 +7,11 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
-from opwright.declarations import split_types
+from opwright.dispatch.declarations import split_types
 from opwright.keys import DispatchKey
 
 if TYPE_CHECKING:
-    from opwright.dispatcher import Operator
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["Declared"]
 

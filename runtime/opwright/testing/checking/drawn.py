@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opwright.arrays.dtypes import COMPLEX, FLOATING
 from opwright.autograd import enable_grad
-from opwright.custom_ops import CustomOpDef
-from opwright.dispatcher import Operator
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.packets import Packet
 from opwright.errors import OpCheckError
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.library.custom_ops import CustomOpDef
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, results_of
 from opwright.testing.checking.registration import differentiable, gradients, incoming_gradients
 from opwright.testing.checking.running import operator_of, run_test, tests_of

@@ -12,10 +12,10 @@ from typing import Any
 from opwright.autograd import enable_grad, no_grad
 from opwright.errors import ContractError, DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
-from opwright.results import share_memory
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
-from opwright.tensor import Tensor
+from opwright.tensors.results import share_memory
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.comparison import difference, tensor_difference
 from opwright.testing.checking.fakes import call_fake, may_refuse

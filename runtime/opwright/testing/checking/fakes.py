@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
-from opwright.dispatch_errors import missing
-from opwright.dispatcher import Operator
+from opwright.dispatch.errors import missing
+from opwright.dispatch.operator import Operator
 from opwright.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.keys import DispatchKey

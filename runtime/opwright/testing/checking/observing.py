@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from opwright.devices import backend_of
-from opwright.results import share_memory
-from opwright.tensor import Tensor
+from opwright.arrays.devices import backend_of
+from opwright.tensors.results import share_memory
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, results_of
 
 __all__ = ["Contents", "Observed", "observe"]

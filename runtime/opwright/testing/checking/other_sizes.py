@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd import enable_grad, no_grad
-from opwright.construction import from_numpy
-from opwright.results import share_memory
-from opwright.tensor import Tensor
+from opwright.tensors.construction import from_numpy
+from opwright.tensors.results import share_memory
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call
 
 __all__ = ["with_other_sizes"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dispatcher import Operator
-from opwright.dtypes import dtype_name
+from opwright.arrays.dtypes import dtype_name
+from opwright.arrays.storage import PlainArrayError
+from opwright.dispatch.operator import Operator
 from opwright.errors import ContractError
 from opwright.keys import PYTHON
-from opwright.storage import PlainArrayError
-from opwright.tensor import Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.closeness import TOLERANCES, assert_close
 

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.custom_ops import CustomOpDef, vmap_rules
-from opwright.dispatcher import Operator, find_operator
+from opwright.dispatch.operator import Operator, find_operator
+from opwright.dispatch.packets import Packet, find_packet
 from opwright.errors import OpCheckError
-from opwright.packets import Packet, find_packet
+from opwright.library.custom_ops import CustomOpDef, vmap_rules
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.dynamic import check_dynamic
 from opwright.testing.checking.fakes import check_fake

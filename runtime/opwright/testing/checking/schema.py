@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from opwright.autograd import no_grad
 from opwright.errors import ContractError
-from opwright.results import share_memory
 from opwright.tags import Tag
+from opwright.tensors.results import share_memory
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
 from opwright.testing.checking.observing import Observed, observe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opwright.dispatcher import Operator
+from opwright.dispatch.operator import Operator
 from opwright.errors import ContractError
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.testing.checking.calls import Call

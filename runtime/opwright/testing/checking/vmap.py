@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from opwright.autograd import no_grad
 from opwright.autograd.gradients import aten
-from opwright.custom_ops import vmap_rules
 from opwright.errors import ContractError
-from opwright.tensor import Tensor
+from opwright.library.custom_ops import vmap_rules
+from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call
 from opwright.testing.closeness import assert_close
 

@@ -1,0 +1,300 @@
+"""Which kernel serves which operator and key: a function of the kernel modules, an expression, or an unbound name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from opwright_codegen.bindings.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
+from opwright_codegen.bindings.metas import Meta, MetaBinder, Plans, ViewOf
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.formula.ast import Formula, Kind, Reference, Tuple, walk
+from opwright_codegen.formula.resolve import Scope, resolve
+from opwright_codegen.formula.sorts import check_sorts
+from opwright_codegen.kernels.forms import (
+    InlineKernel,
+    KernelForm,
+    NamedKernel,
+    NativeKernel,
+    PathKernel,
+    RawKernel,
+    kernel_form,
+)
+from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.read.model import Kernel, Operator, OperatorSet
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.views.operators import NamespaceView, OperatorView
+
+__all__ = [
+    "Binding", "FunctionalOf", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind",
+    "composite_bindings", "result_formulas",
+]  # fmt: skip
+
+BACKENDS = ("CPU", "CUDA", "Meta")
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A resolved expression."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function of a kernel module."""
+
+    function: KernelFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A name that no module has."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariantOf:
+    """What this operator of the same group computes, written to the arguments that the schema says."""
+
+    view: OperatorView
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalOf:
+    """Does what this in-place or mutable operator of the same group does, to copies of what it writes."""
+
+    view: OperatorView
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
+
+    view: OperatorView
+    base: Operator
+    key: str
+    kernel: Inline | Named | VariantOf | FunctionalOf | Unbound
+    meta: Meta
+
+    def references(self) -> Iterator[Reference]:
+        """Everything that an inline kernel refers to."""
+        if isinstance(self.kernel, Inline):
+            yield from (node for node in walk(self.kernel.formula) if isinstance(node, Reference))
+
+    def rule_paths(self) -> Iterator[str]:
+        """The rules that `meta` gives by path, `module:name`."""
+        formulas = self.meta.formulas if isinstance(self.meta, Plans) else ()
+        for node in (node for formula in formulas for node in walk(formula)):
+            if isinstance(node, Reference) and node.kind is Kind.RULE and ":" in node.name:
+                yield node.name
+
+    def modules(self) -> Iterator[tuple[str, str]]:
+        """The modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
+        is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
+        if isinstance(self.kernel, Named) and not is_fake:
+            yield self.kernel.function.module, "kernels"
+        for path in self.rule_paths():
+            yield path.partition(":")[0], "rules"
+
+
+def bind(
+    view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, *, strict: bool
+) -> list[Binding]:
+    """The bindings of all operators, in schema order. Raises SchemaErrors for what cannot be bound."""
+    binder = _Binder(view, operators, kernels, rules, strict)
+    found = [binding for operator in view.operators.values() for binding in binder.bindings(operator)]
+    binder.errors.raise_if_any()
+    return found
+
+
+class _Binder:
+    def __init__(
+        self, view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, strict: bool
+    ) -> None:
+        self._operators = operators.operators
+        self._views = view.operators
+        self._groups = {member.name: group for group in operators.groups for member in group.members}
+        self._kernels = kernels
+        self._strict = strict
+        self._view = view
+        self._bound: dict[tuple[str, bool, Kernel], Inline | Named | Unbound] = {}
+        self.errors = Errors()
+        self._metas = MetaBinder(rules, self.errors)
+
+    def bindings(self, view: OperatorView) -> list[Binding]:
+        operator = view.operator
+        base = operator if operator.base_name is None else self._operators[operator.base_name]
+        found = []
+        for key, kernel in operator.dispatch:
+            try:
+                bound = self._variant(operator, base, key, kernel) or self._kernel(base, key, kernel)
+                planned = key in BACKENDS and key != "Meta" and not isinstance(bound, Unbound)
+                meta = self._metas.bind(base) if planned else None
+                if planned:
+                    _check_variant(operator, base, meta)
+                if operator.autogen and not isinstance(bound, Unbound):
+                    self._check_autogen(operator)
+            except SchemaError as error:
+                self.errors.add(error)
+            else:
+                found.append(Binding(view, base, key, bound, meta))
+        return [*found, *_fakes(found)]
+
+    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
+        """For a variant that no kernel of its own serves: the operator that computes its results."""
+        if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
+            return None
+        if operator.kind is SchemaKind.FUNCTIONAL:
+            writing = self._written_source(operator)
+            return None if writing is None else FunctionalOf(self._views[writing.name])
+        if operator is not base:
+            return None if operator.kind is base.kind else VariantOf(self._views[base.name])
+        has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
+        if has_own and not operator.generated:
+            return None
+        group = self._groups[operator.name]
+        source = group.mutable or group.functional
+        if source is None or source is operator or not self._is_bound(source):
+            return None
+        return VariantOf(self._views[source.name])
+
+    def _written_source(self, operator: Operator) -> Operator | None:
+        """The operator that a made functional variant was made from, if a kernel serves that."""
+        if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
+            return None
+        group = self._groups[operator.name]
+        source = group.mutable or group.inplace
+        return source if source is not None and self._is_bound(source) else None
+
+    def _is_bound(self, operator: Operator) -> bool:
+        """Whether some kernel serves the operator; one that is wrong is an error of its own."""
+        if self._written_source(operator) is not None:
+            return True
+        base = operator if operator.base_name is None else self._operators[operator.base_name]
+        for key, kernel in operator.dispatch:
+            try:
+                if not isinstance(self._kernel(base, key, kernel), Unbound):
+                    return True
+            except SchemaError:
+                return True
+        return False
+
+    def _check_autogen(self, operator: Operator) -> None:
+        """Refuse names of variants that were not made, as torchgen makes none of views and of what decomposes."""
+        for name in operator.autogen:
+            if f"{operator.namespace}::{name}" not in self._operators:
+                message = f"{operator.schema.name}: 'autogen' makes no {name}: it is a view, or has no 'dispatch'"
+                hint = "declare it, without 'dispatch': it is then made of this one"
+                raise SchemaError("autogen-composite", message, operator.autogen_span(name), hint)
+
+    def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
+        text = kernel.text
+        if text.isidentifier() and text.isascii():
+            # PyTorch's file has thousands of names, which need no parser.
+            function = self._kernels.find(text, kernel.span)
+            if function is None or not _is_served(key):
+                return self._unbound(text, kernel)
+        is_composite = key not in BACKENDS
+        known = (base.name, is_composite, kernel)
+        if known not in self._bound:
+            self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
+        return self._bound[known]
+
+    def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> Inline | Named | Unbound:
+        if not isinstance(form, NamedKernel):
+            self._check_key(key, kernel)
+        match form:
+            case NamedKernel(name):
+                function = self._kernels.find(name, kernel.span)
+                if function is None:
+                    return self._unbound(name, kernel)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
+                bound: Inline | Named = Named(function)
+            case PathKernel(module, name):
+                function = self._kernels.find_path(module, name, kernel.span)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
+                bound = Named(function)
+            case InlineKernel(formula):
+                if key in BACKENDS:
+                    _check_array_module(base, kernel)
+                    scope = Scope.for_kernel(base.schema)
+                else:
+                    scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
+                check_inline_results(formula, base.schema, kernel.span)
+                bound = Inline(resolve(formula, scope))
+                if key in BACKENDS:
+                    check_ufuncs(bound.formula, base.schema, kernel.span)
+                check_sorts(bound.formula, base.schema, is_of_arrays=key in BACKENDS)
+            case NativeKernel() | RawKernel():
+                hint = "write the kernel in Python, over NumPy or CuPy"
+                raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)
+            case _:
+                assert_never(form)
+        return bound
+
+    def _unbound(self, name: str, kernel: Kernel) -> Unbound:
+        if self._strict:
+            raise self._kernels.unknown(name, kernel.span)
+        return Unbound(name)
+
+    def _check_key(self, key: str, kernel: Kernel) -> None:
+        if _is_served(key):
+            return
+        hint = f"kernels are generated for {', '.join(BACKENDS)}; register one for {key} with opwright.library"
+        raise SchemaError("backend-kernel", f"no kernel is generated for {key}", kernel.span, hint)
+
+
+def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
+    """The binding of the Meta key that follows from `meta`, where the operator names no kernel for it."""
+    planned = next((binding for binding in found if binding.meta is not None), None)
+    if planned is not None and not any(binding.key == "Meta" for binding in found):
+        yield replace(planned, key="Meta")
+
+
+def _check_array_module(base: Operator, kernel: Kernel) -> None:
+    if any(a.name == "xp" for a in base.schema.arguments):
+        message = f"{base.schema.name} has an argument 'xp', which hides the array module"
+        raise SchemaError("hidden-module", message, kernel.span, "rename it, or write the kernel as a function")
+
+
+def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:
+    """Refuse the variants of an operator that its kernel and meta cannot serve."""
+    name = operator.schema.name
+    functional = operator.kind is SchemaKind.FUNCTIONAL
+    if isinstance(meta, ViewOf) and not functional:
+        message = f"{name} writes to an argument, and 'meta: view' says that its result is a view"
+        raise SchemaError("meta-view", message, base.span("meta"))
+    writes_unreturned = not functional and operator.kind is SchemaKind.MUTABLE
+    if isinstance(meta, Plans) and (writes_unreturned or not operator.schema.returns):
+        message = f"'meta' says what results look like, and {name} returns none that it writes"
+        raise SchemaError("meta-kind", message, base.span("meta"), "leave 'meta' out: the kernel writes the arguments")
+
+
+_FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))
+
+
+def _is_served(key: str) -> bool:
+    """Whether kernels are generated for the key; those of other backends are registered when the program runs."""
+    return key in BACKENDS or key.startswith(("Composite", "Auto")) or key in _FUNCTIONALITY
+
+
+def result_formulas(kernel: Inline, count: int) -> tuple[Formula, ...] | None:
+    """The formulas of several outputs, where the kernel gives each its own."""
+    match kernel.formula:
+        case Tuple(items) if len(items) == count:
+            return items
+        case _:
+            return None
+
+
+def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
+    """Those that a backend's module has shims for."""
+    return [b for b in bindings if b.key == key and not isinstance(b.kernel, Unbound)]
+
+
+def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
+    """Those above the backends whose kernels are expressions, or variants of others."""
+    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf, FunctionalOf))]

@@ -1,0 +1,182 @@
+"""Whether a kernel can be called as its operator calls it, and gives as many results; whether views are views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.formula.ast import Attribute, Call, Constant, Formula, Kind, List, Reference, Tuple, walk
+from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.kernels.modules import KernelFunction
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Span
+from opwright_codegen.views.annotations import Tensors, tensors_in
+
+__all__ = ["check_inline_results", "check_kernel_call", "check_plans", "check_ufuncs", "check_view", "operand_problems"]
+
+
+def check_kernel_call(function: KernelFunction, operator: Operator, is_composite: bool, span: Span) -> None:
+    """Raise SchemaError unless the function takes the operator's arguments by position, after `xp` if it has that."""
+    outs = operator.schema.out_arguments if operator.meta is not None and not is_composite else ()
+    arguments = [argument.name for argument in operator.schema.arguments if argument not in outs]
+    positional = list(function.positional)
+    if function.takes_xp and not is_composite:
+        del positional[0]
+    if operator.meta is not None and not is_composite:
+        positional = [parameter for parameter in positional if parameter.name != "out"]
+    needed = [p.name for p in function.signature if p.is_keyword and p.is_required and p.name != "out"]
+    required = sum(parameter.is_required for parameter in positional)
+    most = None if function.vararg is not None else len(positional)
+    shown = f"{function.module}.{function.name}({', '.join(p.name for p in positional)})"
+    hint = f"it gets: {', '.join(arguments) or 'nothing'}"
+    if required > len(arguments) or (most is not None and most < len(arguments)):
+        message = f"{operator.schema.name}: {shown} takes another number of arguments than the {len(arguments)} passed"
+        raise SchemaError("kernel-arguments", message, span, hint)
+    if needed:
+        message = f"{operator.schema.name}: {function.name} needs {', '.join(needed)} by name, and all go by position"
+        raise SchemaError("kernel-arguments", message, span, hint)
+    names = [parameter.name for parameter in positional[: len(arguments)]]
+    if names != arguments and sorted(names) == sorted(arguments):
+        message = f"{operator.schema.name}: {shown} takes the arguments in another order"
+        raise SchemaError("kernel-arguments", message, span, hint)
+
+
+def check_inline_results(formula: Formula, schema: FunctionSchema, span: Span) -> None:
+    """Raise SchemaError for a tuple of expressions that is none of as many results."""
+    if not isinstance(formula, Tuple) or any(r.type.is_list_like for r in schema.returns):
+        return
+    results = max(len(schema.returns), 1)
+    if len(formula.items) != results:
+        message = f"{schema.name} has {results} result{'s' if results > 1 else ''}, and {len(formula.items)} are given"
+        raise SchemaError("result-count", message, formula.span or span, "an expression for each result")
+
+
+_UFUNC_KEYWORDS = frozenset(("out", "where", "dtype", "casting", "order", "subok"))
+_MATMUL_KEYWORDS = _UFUNC_KEYWORDS.union(("axes", "axis", "keepdims"))
+
+
+def check_ufuncs(formula: Formula, schema: FunctionSchema, span: Span) -> None:
+    """Raise SchemaError for a ufunc that is called with another number of operands, words, or keywords it has not."""
+    for node in walk(formula):
+        if not (
+            isinstance(node, Call)
+            and isinstance(node.function, Attribute)
+            and isinstance(node.function.value, Reference)
+            and node.function.value.kind is Kind.MODULE
+            and node.function.name in UFUNCS
+        ):
+            continue
+        name, at = node.function.name, node.span or span
+        count, given = UFUNCS[name], len(node.arguments)
+        if given != count:
+            message = f"{schema.name}: xp.{name}() takes {count} operand{'s' * (count > 1)}, and {given} are given"
+            raise SchemaError("kernel-arguments", message, at, "write the result with out=" if given > count else None)
+        for keyword, value in node.keywords:
+            known = _MATMUL_KEYWORDS if name == "matmul" else _UFUNC_KEYWORDS
+            if keyword not in known:
+                message = f"{schema.name}: xp.{name}() has no parameter {keyword!r}"
+                raise SchemaError(
+                    "kernel-arguments", message, value.span or at, f"it takes: {', '.join(sorted(known))}"
+                )
+        for argument in node.arguments:
+            noun = _no_array(argument, schema)
+            if noun:
+                message = f"{schema.name}: xp.{name}() takes arrays and numbers, and {noun}"
+                raise SchemaError("kernel-arguments", message, argument.span or at)
+
+
+def _no_array(value: Formula, schema: FunctionSchema) -> str:
+    """Return what a formula is that is surely neither an array nor a number; "" where it may be one."""
+    match value:
+        case Constant(None):
+            return "this is None"
+        case Constant(str()):
+            return f"{value.value!r} is a str"
+        case Reference(Kind.ARGUMENT, name):
+            declared = next((str(a.type) for a in schema.arguments if a.name == name), "")
+            return f"{name!r} is declared {declared}" if declared in ("str", "str?") else ""
+        case _:
+            return ""
+
+
+def check_plans(rules: Sequence[KernelFunction], operator: Operator, span: Span) -> None:
+    """Raise SchemaError where a rule says that it gives one plan and several are needed, or the other way round."""
+    returns = operator.schema.returns or operator.schema.mutated_arguments
+    is_list = len(returns) == 1 and returns[0].type.is_list_like
+    for rule in rules:
+        if not rule.returns:
+            continue
+        given_count = (
+            rule.returns.count("Plan") if rule.returns.startswith("tuple[") and "..." not in rule.returns else 0
+        )
+        gives_one = rule.returns.strip("'\"") == "Plan"
+        wants_one = not is_list and len(rules) == len(returns)
+        is_other = given_count > 1 and not is_list and given_count != len(returns)
+        if (gives_one != wants_one or is_other) and len(returns) > 0:
+            given = "one plan" if gives_one else f"{given_count} plans" if given_count else rule.returns
+            wanted = "one plan for each formula" if wants_one else f"a plan for each of its {len(returns)} results"
+            message = f"{operator.schema.name}: {rule.name}() gives {given}, and {wanted} is needed"
+            raise SchemaError("meta-count", message, span, "one formula for each output")
+
+
+def check_view(operator: Operator, says_view: bool, span: Span) -> None:
+    """Raise SchemaError where `meta` says view and no result is annotated as one, or a view is annotated and denied."""
+    if says_view == operator.schema.is_view:
+        return
+    name = operator.schema.name
+    if says_view:
+        message = f"{name}: 'meta: view' says that results share memory, and the schema says of none whose"
+        raise SchemaError("meta-view", message, span, "write Tensor(a) self and -> Tensor(a)")
+    message = f"{name}: the schema says that a result is a view, and 'meta' that it is new"
+    raise SchemaError("meta-view", message, span, "write meta: view, or leave the annotations out")
+
+
+def _no_operand(value: Formula, schema: FunctionSchema, no_numbers: bool) -> str:
+    """Tell what a rule's operand is that is surely no tensor; None may stand for one that is left out, and a number for
+    one where `no_numbers` is false."""
+    match value:
+        case List():
+            return "this is a list"
+        case Attribute(_, "shape" | "dtype" | "device" as name):
+            return f".{name} is none"
+        case Constant(int() | float() as number) if no_numbers:
+            return f"{number!r} is a number"
+        case Reference(Kind.ARGUMENT, name):
+            declared = next((a.type for a in schema.arguments if a.name == name), None)
+            is_other = declared is not None and not declared.is_tensor_like and (declared.is_list_like or no_numbers)
+            return f"{name!r} is declared {declared}" if is_other else _no_array(value, schema)
+        case Constant(None):
+            return ""
+        case _:
+            return _no_array(value, schema)
+
+
+_ONE_BY_ONE = ("Any", "Array", "Operand", "Any | None")
+
+
+def operand_problems(call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span) -> Iterator[SchemaError]:
+    """Lists of tensors where a rule takes tensors one by one, and tensors where it takes a list."""
+    types = {argument.name: argument.type for argument in schema.arguments}
+    operands = [p.annotation for p in rule.positional if p.annotation in _ONE_BY_ONE]
+    has_core = any(p.annotation == "CoreDimensions" for p in rule.positional)
+    no_numbers = has_core or (len(operands) == 1 and rule.vararg is None)  # a number beside tensors is cast to them
+    for place, argument in enumerate(call.arguments):
+        parameter = rule.positional[place] if place < len(rule.positional) else None
+        takes = parameter.annotation if parameter is not None else "Any"
+        noun = _no_operand(argument, schema, no_numbers) if takes in _ONE_BY_ONE else ""
+        if noun:
+            message = f"{rule.name}() takes tensors one by one, and {noun}"
+            yield SchemaError("rule-operands", message, argument.span or span, "name an argument that is a Tensor")
+        if not isinstance(argument, Reference) or argument.kind is not Kind.ARGUMENT:
+            continue
+        held = tensors_in(types[argument.name])
+        is_list = held in (Tensors.LIST, Tensors.OPTIONAL_LIST, Tensors.LIST_OF_OPTIONAL)
+        if is_list and takes in _ONE_BY_ONE:
+            message = f"{rule.name}() takes tensors one by one, and {argument.name!r} is a {types[argument.name]}"
+            yield SchemaError("rule-operands", message, argument.span or span, f"as in {argument.name}[0]")
+        elif held in (Tensors.ONE, Tensors.OPTIONAL) and takes.startswith(
+            ("Sequence[Any", "Sequence[Array", "list[Any", "list[Array")
+        ):
+            message = f"{rule.name}() takes a list of tensors, and {argument.name!r} is one"
+            yield SchemaError("rule-operands", message, argument.span or span, f"as in [{argument.name}]")

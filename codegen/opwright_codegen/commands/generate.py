@@ -1,0 +1,320 @@
+"""The command `generate`: read, render, write, and say what was done."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from opwright_codegen.commands.config import Config
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.freshness import fresh_folders, generator_files, keep_stamp, kernel_files, named_modules
+from opwright_codegen.output.write import (
+    MANIFEST,
+    Changes,
+    compare,
+    content_hash,
+    depfile,
+    manifest_names,
+    replace_file,
+)
+
+_PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
+
+if TYPE_CHECKING:
+    from opwright_codegen.derivatives.model import DerivativeSet
+    from opwright_codegen.kernels.modules import KernelModules
+    from opwright_codegen.read.model import OperatorSet
+
+__all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
+
+
+class UsageError(Exception):
+    """A command line or a configuration that says too little or too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Holds what one run of the generator works on. `project` is the folder of the configuration that names its
+    schemas; `named` are the modules that schemas name by path, as far as they were read."""
+
+    root: Path
+    schemas: tuple[Path, ...]
+    tags: Path | None
+    output: Path | dict[str, Path] | None
+    kernels: tuple[str, ...]
+    rules: tuple[str, ...]
+    strict: bool
+    only: tuple[str, ...] = ()
+    derivatives: Path | None = None
+    gradients: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    project: Path | None = None
+    named: set[str] = field(default_factory=set)
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Where modules of kernels are looked for before the installed ones: the project, and beside the schemas."""
+        return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Return what the settings name: a schema file may name functions of these by path, beside those of the
+        project."""
+        return (*self.kernels, *self.rules, *self.gradients, *self.uses)
+
+    @property
+    def base(self) -> Path:
+        """The folder that keeps the stamp of a run."""
+        if isinstance(self.output, Path):
+            return self.output
+        if not self.output:
+            raise UsageError("say where the output goes: -o FOLDER, or output = … in [tool.opwright]")
+        return next(iter(self.output.values()))
+
+    def folder(self, namespace: str, namespaces: Sequence[str]) -> Path:
+        """Where the package of `namespace` goes: below the one folder, where there are several namespaces."""
+        if not isinstance(self.output, dict):
+            return self.base if len(namespaces) == 1 else self.base / namespace
+        if namespace not in self.output:
+            known = ", ".join(self.output)
+            raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
+        return self.output[namespace]
+
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that the output follows from, those of the generator aside."""
+        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
+        used = (path for package in self.used_packages() for path in package.files())
+        settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
+        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings)
+
+    @property
+    def data(self) -> tuple[Path, ...]:
+        """The files that declare something."""
+        return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
+
+    def used_packages(self) -> tuple[UsedPackage, ...]:
+        """The packages whose operators formulas may call. None builds upon itself."""
+        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
+        own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
+        return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
+
+    def options(self) -> str:
+        """All else that the output follows from."""
+        return repr(
+            (str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.uses, self.project is None)
+        )
+
+
+def job_of(config: Config, arguments: Namespace) -> Job:
+    """The configuration, with what the command line says in its place. Raises UsageError where neither says enough.
+
+    The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
+    of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
+    """
+    schemas = tuple(Path(schema) for schema in arguments.schemas) or config.schemas
+    if not schemas:
+        raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
+    own = {schema.resolve() for schema in config.schemas}
+    chosen = {schema.resolve() for schema in schemas}
+    is_configured = chosen <= own
+    tags, kernels, strict = (config.tags, config.kernels, config.strict_kernels) if is_configured else (None, (), False)
+    return Job(
+        config.root,
+        schemas,
+        Path(arguments.tags) if arguments.tags else tags,
+        Path(arguments.output) if arguments.output else config.output if chosen == own else None,
+        tuple(arguments.kernels) if arguments.kernels else kernels,
+        config.rules,
+        strict if arguments.strict_kernels is None else arguments.strict_kernels,
+        tuple(arguments.only or ()),
+        config.derivatives if chosen == own else None,
+        config.gradients,
+        config.uses,
+        config.root if is_configured else None,
+    )
+
+
+def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
+    """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
+    start = time.perf_counter()
+    job.named.update(named_modules(job.base))
+    inputs = job.inputs()
+    folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
+    if folders is not None:
+        _write_depfile(arguments.depfile, folders, inputs)
+        for folder in folders:
+            count = len(manifest_names(folder))
+            print(f"{_shown(folder)}: up to date, {_count(count, 'file')}", file=out)
+        return 0
+    job.named.clear()
+    found, times = _changes(job, arguments.force)
+    inputs = job.inputs()
+    looks_only = arguments.check or arguments.diff or arguments.dry_run
+    if arguments.diff:
+        for changes in found:
+            out.writelines(f"{line}\n" for line in changes.diff())
+    elif looks_only:
+        for changes in found:
+            out.writelines(f"{verb:8} {_shown(changes.folder / name)}\n" for verb, name in _listed(changes))
+    else:
+        for changes in found:
+            changes.apply()
+    if not looks_only or not any(found):
+        if not job.only:
+            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named)
+        _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
+    if arguments.diff:
+        return 1 if arguments.check and any(found) else 0
+    times["write"] = time.perf_counter() - start - sum(times.values())
+    _report(found, times, looks_only, out)
+    return 1 if arguments.check and any(found) else 0
+
+
+def check(job: Job, out: TextIO) -> int:
+    """Read the schemas and render what they give, for the errors alone."""
+    start = time.perf_counter()
+    operators = read_operators(job)
+    derivatives = read_job_derivatives(job, operators)
+    for namespace in operators.namespaces:
+        folder = job.folder(namespace, operators.namespaces) if job.output else None
+        render_namespace(job, operators, namespace, folder, derivatives)
+    made = sum(operator.generated for operator in operators.operators.values())
+    declared = len(operators.operators) - made
+    seconds = time.perf_counter() - start
+    print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
+    return 0
+
+
+def read_operators(job: Job) -> OperatorSet:
+    """All operators of the job. Raises SchemaErrors."""
+    from opwright_codegen.read.files import read
+
+    return read(job.schemas, job.tags)
+
+
+def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:
+    """The derivatives of the job, None where it has none. Raises SchemaErrors."""
+    if job.derivatives is None:
+        return None
+    from opwright_codegen.derivatives.files import read_derivatives
+
+    return read_derivatives(job.derivatives, operators, gradient_modules(job), job.used_packages())
+
+
+def gradient_modules(job: Job) -> KernelModules:
+    """The modules of backward functions."""
+    from opwright_codegen.kernels.modules import KernelModules
+
+    return KernelModules(job.gradients, job.roots, of="backward function", named=job.named, allowed=job.packages)
+
+
+def render_namespace(
+    job: Job,
+    operators: OperatorSet,
+    namespace: str,
+    folder: Path | None,
+    derivatives: DerivativeSet | None = None,
+) -> dict[str, str]:
+    """The files of one namespace, name to text. Raises SchemaErrors."""
+    from opwright_codegen.kernels.modules import KernelModules
+    from opwright_codegen.output.render import render
+    from opwright_codegen.views.names import is_word
+
+    package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
+    if not is_word(package):
+        hint = "its name is that of a Python package"
+        raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
+    for used in job.used_packages():
+        if used.name not in _PROVIDED:
+            used.check()
+    chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)
+    return render(
+        chosen,
+        package,
+        only=job.only or None,
+        kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages),
+        rules=KernelModules(job.rules, job.roots, of="rule", named=job.named, allowed=job.packages),
+        strict=job.strict,
+        derivatives=derivatives,
+        gradients=gradient_modules(job),
+        used=job.used_packages(),
+        project=job.project,
+    )
+
+
+def _only_namespace(operators: OperatorSet, namespace: str) -> OperatorSet:
+    members = {name: found for name, found in operators.operators.items() if found.namespace == namespace}
+    groups = tuple(group for group in operators.groups if group.members[0].namespace == namespace)
+    return replace(operators, operators=members, groups=groups)
+
+
+def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
+    """What a run changes in each folder, and the seconds that its stages took."""
+    start = time.perf_counter()
+    operators = read_operators(job)
+    derivatives = read_job_derivatives(job, operators)
+    after_read = time.perf_counter()
+    namespaces = operators.namespaces
+    folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
+    texts = {name: render_namespace(job, operators, name, folder, derivatives) for name, folder in folders.items()}
+    times = {"read": after_read - start, "render": time.perf_counter() - after_read}
+    inputs = _input_hashes(job)
+    partial = bool(job.only)
+    return [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in namespaces], times
+
+
+def _input_hashes(job: Job) -> dict[str, str]:
+    """Hashes by names that are the same on every machine: paths in the project, file names elsewhere."""
+    found = {}
+    for path in job.data:
+        whole, root = path.resolve(), job.root.resolve()
+        name = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.name
+        found[name] = content_hash(path.read_bytes())
+    return found
+
+
+def _write_depfile(path: str | None, folders: Sequence[Path], inputs: Sequence[Path]) -> None:
+    if path is not None:
+        targets = [folder / name for folder in folders for name in (MANIFEST, *manifest_names(folder))]
+        text = depfile(targets, [*inputs, *generator_files()])
+        if Path(path).is_symlink() or not Path(path).is_file() or Path(path).read_bytes() != text.encode():
+            replace_file(Path(path), text)
+
+
+def _listed(changes: Changes) -> Iterator[tuple[str, str]]:
+    yield from (("create", name) for name in changes.created)
+    yield from (("change", name) for name in changes.changed)
+    yield from (("remove", name) for name in changes.removed)
+
+
+def _report(found: Sequence[Changes], times: dict[str, float], looks_only: bool, out: TextIO) -> None:
+    width = max(len(_shown(changes.folder)) for changes in found) if found else 0
+    for changes in found:
+        counts = (
+            (len(changes.created), "created"),
+            (len(changes.changed), "changed"),
+            (len(changes.removed), "removed"),
+            (len(changes.unchanged), "unchanged"),
+        )
+        said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+        print(f"{_shown(changes.folder):{width}}  {said}", file=out)
+    parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in times.items())
+    print(f"{'compared' if looks_only else 'done'} in {sum(times.values()):.2f} s ({parts})", file=out)
+    if looks_only and any(found):
+        print("out of date: run opwright generate", file=out)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("s" if number != 1 else "")
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    whole = path.absolute()
+    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path.as_posix()

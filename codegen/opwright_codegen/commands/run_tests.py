@@ -1,0 +1,65 @@
+"""The command `test`: the operators of a project, or of namespaces, tested with arguments drawn from their schemas."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from opwright_codegen.commands.generate import Job, UsageError, read_operators
+
+__all__ = ["run_tests"]
+
+# pytest's exit status: all passed, some failed. The rest (interrupted, wrong usage, no tests) is not about operators.
+_TOLD = (0, 1)
+
+
+def run_tests(job: Job | None, arguments: Namespace) -> int:
+    """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
+
+    0 where all tests pass, 1 where some fail, 2 where there is nothing to test. Raises UsageError.
+    """
+    if find_spec("pytest") is None:
+        raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
+    declared = read_operators(job).namespaces if job is not None else ()
+    namespaces = arguments.namespaces or declared
+    if not namespaces:
+        raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
+    packages = [job.folder(namespace, declared) for namespace in declared if namespace in namespaces] if job else []
+    modules = [*map(_module, packages), *arguments.modules]
+    command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
+    command += [
+        "-o",
+        "addopts=",
+        "--opcheck-only",
+        *_each("--opcheck", namespaces),
+        *_each("--opcheck-import", modules),
+    ]
+    command += ["-v"] if arguments.verbose else ["-q"]
+    command += ["-k", arguments.keyword] if arguments.keyword else []
+    paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+    status = subprocess.run(command, env=environment, check=False).returncode
+    return status if status in _TOLD else 2
+
+
+def _each(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
+def _root(package: Path) -> Path:
+    """The folder that a package is imported from."""
+    folder = package.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _module(package: Path) -> str:
+    if not (package / "__init__.py").is_file():
+        raise UsageError(f"{package} is no package yet: run `opwright generate` first")
+    return ".".join(package.relative_to(_root(package)).parts)

@@ -1,0 +1,219 @@
+"""derivatives.yaml to a DerivativeSet: every entry finds its operator, every line its inputs or outputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from opwright_codegen.derivatives.checks import (
+    check_arguments,
+    check_forward,
+    check_line,
+    check_outputs,
+    gradient_problems,
+    has_mixed_outputs,
+)
+from opwright_codegen.derivatives.entries import Block, Entry, Line, read_derivative_entries
+from opwright_codegen.derivatives.foreign import ForeignFormulas
+from opwright_codegen.derivatives.formulas import Formulas
+from opwright_codegen.derivatives.model import Derivative, DerivativeSet, Differentiability, ForwardDerivative
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.read.files import read_source
+from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.read.yaml_reader import MAX_ERRORS
+from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Source, Text
+
+__all__ = ["Language", "read_derivatives", "read_derivatives_text"]
+
+
+class Language(Protocol):
+    """What formulas are written in. All methods raise SchemaError for a text that is none."""
+
+    def derivative(
+        self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
+    ) -> Derivative: ...
+
+    def forward(
+        self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivatives: tuple[Derivative, ...]
+    ) -> ForwardDerivative: ...
+
+    def check_condition(self, schema: FunctionSchema, text: Text) -> None: ...
+
+
+def read_derivatives(
+    path: str | os.PathLike[str],
+    operators: OperatorSet,
+    functions: KernelModules | None = None,
+    used: Sequence[UsedPackage] = (),
+) -> DerivativeSet:
+    """The derivatives that the file declares, for these operators.
+
+    With `functions`, the modules of backward functions, formulas are in our language and every name in them is
+    resolved, to operators of the same namespace or of the packages `used` too. Without, the file is one of PyTorch:
+    formulas in C++ stay the text that they are.
+    Raises SchemaErrors with everything that is wrong.
+    """
+    return _read(read_source(path), operators, functions, used)
+
+
+def read_derivatives_text(
+    text: str,
+    operators: OperatorSet,
+    functions: KernelModules | None = None,
+    path: str = "<text>",
+    used: Sequence[UsedPackage] = (),
+) -> DerivativeSet:
+    """What `read_derivatives` gives for a file that holds `text`."""
+    return _read(Source(path, text), operators, functions, used)
+
+
+def _read(
+    source: Source, operators: OperatorSet, functions: KernelModules | None, used: Sequence[UsedPackage]
+) -> DerivativeSet:
+    errors = Errors()
+    language: Language = ForeignFormulas() if functions is None else _formulas(operators, functions, used)
+    found: dict[str, dict[str, Differentiability]] = {}
+    first: dict[str, Entry] = {}
+    for entry in read_derivative_entries(source, errors):
+        try:
+            operator = _find_operator(entry, operators)
+            if operator.name in first:
+                hint = f"the first are at {first[operator.name].location}"
+                message = f"{operator.name} has derivatives twice"
+                raise SchemaError("duplicate-derivatives", message, entry.name.span, hint)
+            first[operator.name] = entry
+            check_arguments(entry, operator.schema)
+            check_outputs(entry, operator.schema)
+            for condition in entry.conditions:
+                language.check_condition(operator.schema, condition)
+            found[operator.name] = {
+                block.key: _read_block(block, entry, operator, language, errors) for block in entry.blocks
+            }
+        except SchemaError as error:
+            errors.add(error)
+        if len(errors) >= MAX_ERRORS:
+            break
+    errors.raise_if_any()
+    return DerivativeSet(found, (source,))
+
+
+def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[UsedPackage]) -> Formulas:
+    every = operators.operators.values()
+    names: dict[str, set[str]] = {}
+    for operator in every:
+        names.setdefault(operator.namespace, set()).add(operator.schema.name.base)
+    for package in used:
+        for own in names.values():
+            own.update(package.functions)
+    methods = {operator.schema.name.base for operator in every if "method" in operator.variants}
+    methods.update(name for package in used for name in package.methods)
+    known = {name: found for name in functions.names if not name.startswith("_") and (found := functions.find(name))}
+    return Formulas(names, frozenset(methods), known)
+
+
+def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
+    """The operator with the entry's schema. Raises SchemaError that lists what there is instead."""
+    schema = entry.schema
+    operator = operators.operators.get(str(schema.name))
+    if operator is not None and operator.schema == schema:
+        return operator
+    every = operators.operators.values()
+    same = [str(other.schema) for other in every if _stem(other.schema) == _stem(schema)]
+    if same:
+        hint = "\n".join(["available signatures:", *(f"  {text.removeprefix('aten::')}" for text in same)])
+    elif schema.name.namespace not in operators.namespaces:
+        raise _elsewhere(entry, operators)
+    else:
+        near = nearest(schema.name.base, {other.schema.name.base for other in every})
+        hint = f"did you mean {near!r}?" if near else "derivatives are for operators of the schema files"
+    message = f"no operator has the schema {str(schema).removeprefix('aten::')!r}"
+    raise SchemaError("unknown-operator", message, entry.name.span, hint)
+
+
+def _elsewhere(entry: Entry, operators: OperatorSet) -> SchemaError:
+    """The error for an entry about an operator of another namespace than those of the schema files."""
+    schema = entry.schema
+    local = f"::{schema.name.base}" + (f".{schema.name.overload}" if schema.name.overload else "")
+    own = next((name for name in operators.operators if name.endswith(local)), None)
+    message = f"the schema files declare no operators of {schema.name.namespace!r}"
+    hint = "formulas are for operators of the same project; others have theirs where they are declared"
+    return SchemaError("unknown-operator", message, entry.name.span, f"did you mean {own}?" if own else hint)
+
+
+def _stem(schema: FunctionSchema) -> tuple[str, str]:
+    return schema.name.namespace, schema.name.stem
+
+
+def _read_block(
+    block: Block, entry: Entry, operator: Operator, language: Language, errors: Errors
+) -> Differentiability:
+    """What the entry says for one key; what is wrong goes to `errors`."""
+    schema = operator.schema
+    outputs = tuple(_candidates(entry, schema))
+    derivatives: list[Derivative] = []
+    forward: list[Line] = []
+    without: list[str] = []
+    given: dict[str, Line] = {}
+    asked = 0
+    for line in block.lines:
+        try:
+            names = tuple(name.text for name in line.names)
+            if check_line(line, schema, given):
+                forward.append(line)
+            elif line.text.text.strip().lower() == "non_differentiable":
+                without += names
+            else:
+                asked += 1
+                derivatives.append(language.derivative(schema, names, line.text, outputs))
+        except SchemaError as error:
+            errors.add(error)
+    if len(derivatives) < asked:  # without a formula of an input, forward formulas would be wrong, too
+        forward = []
+    for problem in gradient_problems(schema, derivatives):
+        errors.add(problem)
+    is_said = entry.booleans is not None or bool(entry.conditions)
+    is_first_alone = not is_said and any("grad" in derivative.gradient_names for derivative in derivatives)
+    if is_first_alone:
+        outputs = outputs[:1]
+    if derivatives and isinstance(language, Formulas) and has_mixed_outputs(schema, outputs):
+        message = f"the results of {schema.name} that can have gradients are not tensors alone, nor one list"
+        hint = "say which of them are not differentiable: output_differentiability: [True, False]"
+        errors.add(SchemaError("mixed-outputs", message, entry.outputs_span or entry.name.span, hint))
+    return Differentiability(
+        operator,
+        block.key,
+        entry.location,
+        tuple(derivatives),
+        tuple(_read_forward(forward, schema, tuple(derivatives), language, errors)),
+        tuple(without),
+        (True,) if entry.conditions else entry.booleans,
+        entry.conditions[0] if entry.conditions else None,
+        outputs,
+    )
+
+
+def _candidates(entry: Entry, schema: FunctionSchema) -> Iterator[int]:
+    """The positions of outputs that can have gradients."""
+    for place, result in enumerate(schema.returns):
+        if result.type.is_tensor_like and (entry.booleans is None or entry.booleans[place]):
+            yield place
+
+
+def _read_forward(
+    lines: Sequence[Line],
+    schema: FunctionSchema,
+    derivatives: tuple[Derivative, ...],
+    language: Language,
+    errors: Errors,
+) -> Iterator[ForwardDerivative]:
+    for line in lines:
+        try:
+            check_forward(line, lines, derivatives)
+            names = tuple(name.text for name in line.names)
+            yield language.forward(schema, names, line.text, derivatives)
+        except SchemaError as error:
+            errors.add(error)

@@ -1,0 +1,112 @@
+"""What is wrong with a text that is no formula, and where it stands in its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from lark import Token
+from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedToken
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.source import Span, Text
+
+__all__ = ["place", "syntax_error"]
+
+# What people write that formulas do not have: found at the error, after what stands before it.
+_HINTS = (
+    (r"", r"&&", "write: and"),
+    (r"&\s*", r"&", "write: and"),
+    (r"", r"\|\|", "write: or"),
+    (r"\|\s*", r"\|", "write: or"),
+    (r"", r"!(?!=)", "write: not"),
+    (r"", r"\?", "write: a if condition else b"),
+    (r"", r"::|->", "write: a.b"),
+    (r":\s*", r":", "write: a.b"),
+    (r"-\s*", r">", "write: a.b"),
+    (r"", r":=", "formulas bind no names; write the value where it is used"),
+    (r"", r"=(?!=)", "to compare values write =="),
+    (r"\blambda\s*", r"", "formulas have no lambda"),
+    (r"", r"for\b", "formulas have no comprehensions; put the loop into a function and name that"),
+    (r"", r"\*\*?", "arguments and items are written out: there is no unpacking"),
+    (r"\b[a-zA-Z]{1,2}", r"[\"']", "texts have no prefix"),
+    (r"[\"']\s*", r"[\"']", "write one text, not several side by side"),
+    (r"", r"[\"']", "a text ends with the quote it begins with, in the same line"),
+    (r"", r"[{}]", "formulas have tuples and lists, no sets or mappings"),
+    (r"", r"`", "names stand without quotes"),
+    (r"", r"[0-9.]+[A-Za-z_]", "a name begins with a letter; numbers have no suffix but j"),
+    (r"", r";", "a formula is one expression"),
+    (r"", r"[^\x00-\x7f]", "names are of ASCII letters, digits and _"),
+)  # fmt: skip
+_HINT_PATTERNS = tuple((re.compile(f"(?:{before})\\Z"), re.compile(at), hint) for before, at, hint in _HINTS)
+_CLOSING = {"(": ")", "[": "]"}
+
+
+def syntax_error(error: LarkError, text: Text, lex: Callable[[str], Iterator[Token]]) -> SchemaError:
+    """The error that says what `error`, from parsing `text`, means."""
+    match error:
+        case UnexpectedCharacters(pos_in_stream=int(at)):
+            return _unexpected(text, at, at + 1)
+        case UnexpectedToken(token=Token(type="$END")):
+            return _unexpected_end(text, lex)
+        case UnexpectedToken(token=Token(start_pos=int(start), end_pos=int(end))):
+            return _unexpected(text, start, end)
+        case _:
+            return SchemaError("formula-syntax", "this is not a formula", text.span)
+
+
+def _unexpected(text: Text, start: int, end: int) -> SchemaError:
+    before, rest = text.text[max(0, start - 50) : start], text.text[start:end]
+    following = text.text[start : start + 50]
+    hint = next((hint for left, at, hint in _HINT_PATTERNS if left.search(before) and at.match(following)), None)
+    shown = rest if len(rest) <= 30 else rest[:29] + "…"
+    return SchemaError("formula-syntax", f"unexpected {shown!r} in a formula", place(text, start, end), hint)
+
+
+def _unexpected_end(text: Text, lex: Callable[[str], Iterator[Token]]) -> SchemaError:
+    if not text.text.strip():
+        return SchemaError("formula-syntax", "a formula is expected", text.span)
+    open_brackets: list[Token] = []
+    for token in lex(text.text):
+        if token.value in _CLOSING:
+            open_brackets.append(token)
+        elif open_brackets and token.value == _CLOSING[open_brackets[-1].value]:
+            open_brackets.pop()
+    if open_brackets:
+        token = open_brackets[-1]
+        at = token.start_pos or 0
+        message, hint = f"{token.value!r} is never closed", f"add {_CLOSING[token.value]!r}"
+        return SchemaError("formula-syntax", message, place(text, at, at + 1), hint)
+    end = len(text.text.rstrip())
+    return SchemaError("formula-syntax", "the formula ends too early", place(text, end, end))
+
+
+def place(text: Text, start: int, end: int) -> Span:
+    """Where characters `start` up to `end` of `text` stand in its file."""
+    written = text.span.text
+    if len(written) == len(text.text):
+        return text.span.sub(start, end)
+    at = _offset(text.text, written, start)
+    return text.span.sub(at, max(at, _offset(text.text, written, end - 1) + 1) if end > start else at)
+
+
+def _offset(text: str, written: str, index: int) -> int:
+    """Where character `index` of `text` stands in `written`, which has quotes, escapes or folded lines."""
+    at = 0
+    if written[:1] in ("|", ">"):
+        at = written.find("\n") + 1
+    elif written[:1] in ("'", '"'):
+        at = 1
+    for char in text[:index]:
+        if char.isspace():
+            while at < len(written) and written[at].isspace():
+                at += 1
+            continue
+        while at < len(written) and written[at].isspace():
+            at += 1
+        at += 2 if written[at : at + 2] == "''" and char == "'" else 1
+        if written[at - 1 : at] == "\\" and char != "\\":
+            at += 1
+    while at < len(written) and written[at].isspace() and not text[index : index + 1].isspace():
+        at += 1
+    return min(at, len(written))

@@ -1,0 +1,177 @@
+"""What each name in a formula stands for, and what a formula uses."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.formula.ast import Attribute, Formula, Kind, Name, Reference, rewrite, walk
+from opwright_codegen.formula.limits import problems
+
+if TYPE_CHECKING:
+    from opwright_codegen.schema.model import FunctionSchema
+
+__all__ = ["Scope", "Use", "resolve", "uses"]
+
+DTYPES = (
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+    "float64", "complex64", "complex128",
+)  # fmt: skip
+CONSTANTS = ("inf", "nan", "pi")
+BUILTINS = ("abs", "all", "any", "float", "int", "len", "list", "max", "min", "range", "sum", "tuple")
+
+_NO_SUCH_WORD = {
+    "lambda": "formulas have no lambda",
+    "true": "write True",
+    "false": "write False",
+    "null": "write None",
+    "nullptr": "write None",
+    "np": "the array module is called xp, so that one formula serves NumPy and CuPy",
+    "cp": "the array module is called xp, so that one formula serves NumPy and CuPy",
+    "numpy": "the array module is called xp, so that one formula serves NumPy and CuPy",
+    "cupy": "the array module is called xp, so that one formula serves NumPy and CuPy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that a formula may use, `names` before the others; dtypes, constants and some builtins besides."""
+
+    names: dict[str, Kind]
+    rules: Collection[str] = ()
+    operators: Collection[str] = ()
+    functions: Collection[str] = ()
+    of: str = "the operator"
+    methods: Collection[str] = ()  # of tensors, beside the operators
+    has_own_attributes: bool = False  # whoever made it looks at attributes by lists of its own
+    _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        everything = dict.fromkeys(BUILTINS, Kind.BUILTIN) | dict.fromkeys(CONSTANTS, Kind.CONSTANT)
+        everything |= dict.fromkeys(DTYPES, Kind.DTYPE) | dict.fromkeys(self.operators, Kind.OPERATOR)
+        everything |= dict.fromkeys(self.functions, Kind.FUNCTION) | dict.fromkeys(self.rules, Kind.RULE) | self.names
+        object.__setattr__(self, "_everything", everything)
+
+    @staticmethod
+    def for_meta(schema: FunctionSchema, rules: Collection[str]) -> Scope:
+        """`meta:` sees the arguments and the rules."""
+        return Scope(_arguments(schema), rules, of=str(schema.name))
+
+    @staticmethod
+    def for_kernel(schema: FunctionSchema) -> Scope:
+        """A kernel of a backend sees the arguments, Tensors among them as arrays, and the array module."""
+        return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))
+
+    @staticmethod
+    def for_composite(schema: FunctionSchema, operators: Collection[str], methods: Collection[str] = ()) -> Scope:
+        """A composite kernel sees the arguments as they were passed, and the operators, as methods too; `methods` are
+        those that are no functions."""
+        return Scope(_arguments(schema), operators=operators, of=str(schema.name), methods=methods)
+
+    @staticmethod
+    def for_derivative(
+        schema: FunctionSchema,
+        operators: Collection[str],
+        functions: Collection[str] = (),
+        outputs: Collection[int] | None = None,
+    ) -> Scope:
+        """A derivative sees the arguments, what was returned, the gradients of that, operators and backward functions.
+
+        `outputs` are the positions of those that have gradients; without it, all.
+        """
+        names = {"grad": Kind.GRAD, "grads": Kind.GRAD, "grad_input_mask": Kind.MASK}
+        names |= dict.fromkeys(schema.output_names, Kind.RESULT)
+        for position, returned in enumerate(schema.returns):
+            if returned.name is not None and (outputs is None or position in outputs):
+                names[f"grad_{returned.name}"] = Kind.GRAD
+        names |= _arguments(schema)
+        return Scope(names, (), operators, functions, str(schema.name), has_own_attributes=True)
+
+    @staticmethod
+    def for_forward(
+        schema: FunctionSchema,
+        inputs: Collection[str],
+        operators: Collection[str],
+        functions: Collection[str] = (),
+    ) -> Scope:
+        """A forward formula sees `_p` and `_t` of the differentiable `inputs`, the other arguments, and the results."""
+        names = dict.fromkeys(schema.output_names, Kind.RESULT)
+        for name, kind in _arguments(schema).items():
+            if name in inputs:
+                names |= {f"{name}_p": Kind.PRIMAL, f"{name}_t": Kind.TANGENT}
+            else:
+                names[name] = kind
+        return Scope(names, (), operators, functions, str(schema.name), has_own_attributes=True)
+
+    def find(self, name: str) -> Reference | None:
+        """What `name` stands for; `from_` also finds the argument `from`."""
+        kind = self._everything.get(name)
+        if kind is None and name.endswith("_") and keyword.iskeyword(name[:-1]):
+            name = name[:-1]
+            kind = self._everything.get(name)
+        return None if kind is None else Reference(kind, name)
+
+    def unknown(self, name: Name) -> SchemaError:
+        """The error for a name that nothing has."""
+        word = name.name
+        near = nearest(word, self._everything)
+        hint = _NO_SUCH_WORD.get(word) or (f"did you mean {near!r}?" if near else self._known())
+        return SchemaError("unknown-name", f"{self.of} has no {word!r} to use here", name.span, hint)
+
+    def _known(self) -> str:
+        known = [*self.names, *sorted(self.rules)]
+        more = " and operators" if self.operators else ""
+        return f"known here: {', '.join(known)}{more}" if known else "no names are known here"
+
+
+def _arguments(schema: FunctionSchema) -> dict[str, Kind]:
+    return {argument.name: Kind.ARGUMENT for argument in schema.arguments}
+
+
+def resolve(formula: Formula, scope: Scope) -> Formula:
+    """The formula with a Reference for each Name. Raises SchemaErrors with all names that `scope` has not, then with
+    all that formulas may not do (`formula.names`)."""
+    errors = Errors()
+
+    def change(part: Formula) -> Formula | None:
+        if not isinstance(part, Name):
+            return None
+        found = scope.find(part.name)
+        if found is None:
+            errors.add(scope.unknown(part))
+            return part
+        return Reference(found.kind, found.name, span=part.span)
+
+    resolved = rewrite(formula, change)
+    errors.raise_if_any()
+    methods = None if scope.has_own_attributes else {*scope.operators, *scope.methods}
+    for problem in problems(resolved, is_of_arrays=scope.names.get("xp") is Kind.MODULE, methods=methods):
+        errors.add(problem)
+    errors.raise_if_any()
+    return resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a name, whole or of an attribute alone (`self.shape`, `self.size(0)`), and the node of that use."""
+
+    reference: Reference
+    attribute: str | None
+    node: Formula = field(compare=False)
+
+
+def uses(formula: Formula) -> Iterator[Use]:
+    """All uses of arguments, results, gradients and the rest in a resolved formula, from left to right."""
+    values = set()
+    for node in walk(formula):
+        match node:
+            case Attribute(Reference() as reference, name):
+                values.add(id(reference))
+                yield Use(reference, name, node)
+            case Reference() if id(node) not in values:
+                yield Use(node, None, node)
+            case _:
+                pass

@@ -1,0 +1,138 @@
+"""What the text of a `dispatch` value or of `meta` is: an expression, a name, a path, or native code."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.formula.ast import Formula, Tuple
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.source import Text
+
+__all__ = [
+    "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel", "PathKernel", "PathMeta",
+    "RawKernel", "ViewMeta", "kernel_form", "meta_form",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class InlineKernel:
+    """An expression over `xp` and the arguments, or over operators; its names are not resolved yet."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKernel:
+    """A function of the configured kernel modules, by its name; `a::b` is C++'s, and bound by none."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathKernel:
+    """`package.module:function`."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeKernel:
+    """`native:NAME`, a function of the C extension."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawKernel:
+    """`raw:FILE::NAME`, a kernel in CUDA source."""
+
+    file: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMeta:
+    """The results share memory with an argument: they are what the kernel returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaFormulas:
+    """One call of a rule for each output; names are not resolved yet."""
+
+    formulas: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathMeta:
+    """`package.module:function`, a rule by its path."""
+
+    module: str
+    name: str
+
+
+KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel
+MetaForm = ViewMeta | MetaFormulas | PathMeta
+
+_WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+_NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
+_PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
+_NATIVE = re.compile(rf"native:({_WORD})")
+_RAW = re.compile(rf"raw:([\w./-]+)::({_WORD})", re.ASCII)
+
+
+def kernel_form(text: Text) -> KernelForm:
+    """What a `dispatch` value is. One word is the name of a kernel; an argument itself is written `(self)`.
+
+    Raises SchemaError for text of no form.
+    """
+    written = text.text.strip()
+    if written.startswith("native:") and not written.startswith("native::"):
+        return NativeKernel(_parts(_NATIVE, "native:my_function", text)[0])
+    if written.startswith("raw:"):
+        return RawKernel(*_parts(_RAW, "raw:csrc/file.cu::my_kernel", text))
+    if path := _path(text):
+        return PathKernel(*path)
+    if _NAME.fullmatch(written) and written not in ("None", "True", "False"):
+        return NamedKernel(written)  # `__and__` and even `lambda` may be: a name to look up is never code
+    return InlineKernel(parse(text))
+
+
+def meta_form(text: Text) -> MetaForm:
+    """What a `meta` value is. Raises SchemaError for text of no form."""
+    if text.text.strip() == "view":
+        return ViewMeta()
+    if path := _path(text):
+        return PathMeta(*path)
+    formula = parse(text)
+    if isinstance(formula, Tuple):
+        if not formula.items:
+            raise SchemaError("meta-form", "a formula for each output is expected", text.span)
+        return MetaFormulas(formula.items)
+    return MetaFormulas((formula,))
+
+
+def _path(text: Text) -> tuple[str, str] | None:
+    found = _PATH.fullmatch(text.text.strip())
+    if found is None:
+        return None
+    _refuse_keywords([*found[1].split("."), found[2]], text)
+    return found[1], found[2]
+
+
+def _parts(pattern: re.Pattern[str], example: str, text: Text) -> tuple[str, ...]:
+    found = pattern.fullmatch(text.text.strip())
+    if found is None:
+        raise SchemaError("kernel-form", f"{example.partition(':')[0]} code is expected", text.span, f"write {example}")
+    return found.groups()
+
+
+def _refuse_keywords(words: list[str], text: Text) -> None:
+    for word in words:
+        if keyword.iskeyword(word):
+            raise SchemaError("keyword", f"{word!r} is a Python keyword", text.span)
+        if word.startswith("__") and word.endswith("__"):
+            raise SchemaError("private-name", f"{word!r} is a name of Python's own", text.span)

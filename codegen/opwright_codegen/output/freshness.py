@@ -1,0 +1,108 @@
+"""Whether a run has anything to do, found out without loading what would do it.
+
+After a run, one hash over all that it depended on and all that it wrote is kept in the output folder's `__pycache__`:
+a cache, which no repository holds and which may be deleted at any time. The run is skipped while the hash is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernels.modules import module_files
+from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
+
+__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
+
+_STAMP = Path("__pycache__", "opwright.stamp")
+
+
+def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path] | None:
+    """The output folders, if a run with these options and inputs would change nothing in them; else None."""
+    try:
+        stamp = _stamp(base)
+        folders = [base / name for name in stamp["folders"]]
+        return folders if stamp["hash"] == _hash(options, inputs, folders) else None
+    except (OSError, ValueError, TypeError, KeyError, SchemaError):
+        return None
+
+
+def _stamp(base: Path) -> Any:
+    """Return what the last run kept. Raises OSError for what is no file: reading it could wait for ever."""
+    path = base / _STAMP
+    if is_special(path):
+        raise FileNotFoundError(path)
+    return json.loads(path.read_bytes())
+
+
+def is_special(path: Path) -> bool:
+    """Whether something is there that is no file, or is reached by a link."""
+    return path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file())
+
+
+def named_modules(base: Path) -> list[str]:
+    """The modules that the schemas of the last run name by path: which they are is known when these are read."""
+    try:
+        return [str(name) for name in _stamp(base)["named"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def keep_stamp(
+    base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path], named: Iterable[str] = ()
+) -> None:
+    """Remember that the folders are what a run with these options and inputs gives, some of which were `named`."""
+    names = [_relative(folder, base) for folder in folders]
+    with suppress(OSError, SchemaError):  # then the next run is slower
+        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names, "named": sorted(named)})
+        (base / _STAMP).parent.mkdir(exist_ok=True)
+        if not is_special(base / _STAMP):
+            replace_file(base / _STAMP, text)
+
+
+def generator_files() -> list[Path]:
+    """The sources of the generator itself: its modules, grammars and templates."""
+    found: list[str] = []
+    for package in ("opwright_codegen", "opwright_codegen.templates"):
+        spec = find_spec(package)
+        for top in spec.submodule_search_locations or () if spec else ():
+            for folder, _, names in os.walk(top):  # in half the time of Path.rglob
+                found += (os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".j2")))
+    return list(map(Path, sorted(found)))
+
+
+def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path]:
+    """The source files of kernel and rule modules; a module that there is not has none."""
+    for module in modules:
+        with suppress(SchemaError, OSError):
+            yield from (path for _, path in module_files(module, roots))
+
+
+def _relative(folder: Path, base: Path) -> str:
+    return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else os.path.realpath(folder)
+
+
+def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
+    """Raises OSError when one of the files is missing."""
+    total = hashlib.sha256(f"{sys.version} {options}".encode("utf-8", "surrogateescape"))
+    for path in (*inputs, *generator_files()):
+        _add(total, path)
+    for folder in folders:
+        for name in (MANIFEST, *manifest_names(folder)):
+            _add(total, folder / name)
+    return total.hexdigest()
+
+
+def _add(total: hashlib._Hash, path: Path) -> None:
+    if not path.is_file():  # a pipe can be read once, if at all
+        raise FileNotFoundError(path)
+    total.update(str(path).encode("utf-8", "surrogateescape") + b"\0")
+    total.update(hashlib.sha256(path.read_bytes()).digest())

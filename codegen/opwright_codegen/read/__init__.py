@@ -1,0 +1,1 @@
+"""Schema files to an OperatorSet: YAML, entries, rules about them, groups and variants."""

@@ -1,0 +1,215 @@
+"""Entries of schema files: the table of their keys, and the reading of one entry into an Operator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.read import values
+from opwright_codegen.read.keys import UFUNC_KEYS
+from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
+from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
+from opwright_codegen.schema.model import FunctionSchema, OperatorName
+from opwright_codegen.source import Source, Span
+
+__all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
+
+DEFAULT_NAMESPACE = "aten"
+
+# How each key of an entry is read; `func` and `tags` need more than their node.
+KEYS: Mapping[str, values.Reader] = {
+    "variants": values.read_variants,
+    "dispatch": values.read_dispatch,
+    "structured": values.read_boolean,
+    "structured_delegate": values.read_operator_name,
+    "structured_inherits": values.read_identifier,
+    "precomputed": values.read_precomputed,
+    "autogen": values.read_operator_names,
+    "device_check": values.one_of("device check", ("NoCheck", "ExactSame")),
+    "device_guard": values.read_boolean,
+    "python_module": values.read_module,
+    "category_override": values.read_identifier,
+    "manual_kernel_registration": values.read_boolean,
+    "manual_cpp_binding": values.read_boolean,
+    "cpp_no_default_args": values.read_strings,
+    "use_const_ref_for_mutable_tensors": values.read_boolean,
+    "ufunc_inner_loop": values.read_ufunc_loops,
+    # Ours:
+    "meta": values.read_text,
+    "doc": values.read_doc,
+}
+ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
+# Keys that mean something one day. Read without effect, they would promise what no call keeps.
+_PLANNED = {
+    "autocast": "autocast rules are registered when the program runs: opwright.library.register_autocast",
+    "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
+}
+
+
+def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
+    """The operators that `source` declares, each as its entry says; what is wrong goes to `errors`."""
+    for node in read_entries(source, errors):
+        if type(node) is MappingNode:
+            operator = _read_entry(node, source, tags, errors)
+            if operator is not None:
+                yield operator
+        else:
+            hint = "write '- func: name(Tensor self) -> Tensor'"
+            errors.add(values.wrong_type("a mapping", node, source, hint))
+
+
+def read_tags(source: Source, errors: Errors) -> dict[str, str]:
+    """The tags that `source` lists, each with its description."""
+    tags: dict[str, str] = {}
+    for node in read_entries(source, errors):
+        try:
+            name, description = _read_tag(node, source)
+            tags[name] = description
+        except SchemaError as error:
+            errors.add(error)
+    return tags
+
+
+def _read_tag(node: Node, source: Source) -> tuple[str, str]:
+    if type(node) is not MappingNode:
+        raise values.wrong_type("a mapping", node, source, "write '- tag: name' and below it 'desc: what it says'")
+    for name, (key, _) in node.pairs.items():
+        if name not in ("tag", "desc"):
+            raise _unknown_key(name, ("tag", "desc"), values.node_span(key, source))
+    for name in ("tag", "desc"):
+        if name not in node.pairs:
+            raise SchemaError("missing-key", f"the tag has no {name!r}", entry_head(node, source))
+    tag, description = node.pairs["tag"][1], node.pairs["desc"][1]
+    return values.read_identifier(tag, source), values.read_string(description, source)
+
+
+def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors: Errors) -> Operator | None:
+    schema = None
+    fields: dict[str, Any] = {}
+    offsets = {}
+    for name, pair in node.pairs.items():
+        key, value = pair
+        offsets[name] = (key.start, key.end, value.start, value.end)
+        try:
+            if name == "func":
+                schema = read_schema(value, source)
+            elif name in KEYS:
+                fields[name] = KEYS[name](value, source)
+            elif name not in ("tags", "variant_tags"):
+                raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
+        except SchemaError as error:
+            errors.add(error)
+        if len(errors) >= MAX_ERRORS:
+            return None
+    location = entry_head(node, source)
+    if "func" not in node.pairs:
+        hint = "every entry has one: func: name(Tensor self) -> Tensor"
+        errors.add(SchemaError("missing-key", "the entry has no 'func'", location, hint))
+    if schema is None:
+        return None
+    fields["tags"] = _implied_tags(schema, tags) | _read_tag_names(node.pairs.get("tags"), source, tags, errors)
+    fields["variant_tags"] = _read_variant_tags(node.pairs.get("variant_tags"), source, tags, errors)
+    fields["dispatch"] = _full_dispatch(schema, fields, "dispatch" in node.pairs, location)
+    return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
+
+
+def read_schema(node: Node, source: Source) -> FunctionSchema:
+    """The schema that `node` holds; without a namespace, ATen's. Raises SchemaError with the place in the file."""
+    scalar = values.read_scalar(node, source)
+    text = scalar.text.rstrip("\n")
+    span = values.text_span(scalar, source)
+    if values.is_verbatim(scalar, span):
+        schema = FunctionSchema.parse(text, span)
+    else:
+        schema = values.parse_elsewhere(text, span)
+    name = schema.name
+    if name.namespace:
+        return schema
+    # Made by hand, since `replace` twice for each of thousands of entries takes a tenth of the whole run.
+    return FunctionSchema(
+        OperatorName(DEFAULT_NAMESPACE, name.base, name.overload),
+        schema.arguments,
+        schema.returns,
+        schema.is_vararg,
+        schema.is_varret,
+        schema.text,
+        schema.span,
+    )
+
+
+def _implied_tags(schema: FunctionSchema, known: Collection[str]) -> frozenset[str]:
+    """The tags that follow from the schema, as far as the tags file has them."""
+    tags = ["pt2_compliant_tag"] if schema.name.namespace == DEFAULT_NAMESPACE else []
+    if schema.out_arguments:
+        tags.append("out")
+    if schema.name.inplace:
+        tags.append("inplace")
+    return frozenset(tag for tag in tags if tag in known)
+
+
+def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], errors: Errors) -> frozenset[str]:
+    if pair is None:
+        return frozenset()
+    try:
+        scalars = values.read_list_or_one(pair[1], source)
+        for scalar in scalars:
+            if scalar.text not in known:
+                raise _unknown_tag(scalar, source, known)
+    except SchemaError as error:
+        errors.add(error)
+        return frozenset()
+    return frozenset(scalar.text for scalar in scalars)
+
+
+def _read_variant_tags(
+    pair: Pair | None, source: Source, known: Collection[str], errors: Errors
+) -> dict[str, frozenset[str]]:
+    """The tags of made variants, by their names without namespace."""
+    if pair is None:
+        return {}
+    node = pair[1]
+    if type(node) is not MappingNode:
+        hint = "write {add.out: pointwise}"
+        errors.add(values.wrong_type("a mapping from variants to tags", node, source, hint))
+        return {}
+    return {name: _read_tag_names(found, source, known, errors) for name, found in node.pairs.items()}
+
+
+def _full_dispatch(
+    schema: FunctionSchema, fields: Mapping[str, Any], is_given: bool, location: Span
+) -> tuple[tuple[str, Kernel], ...]:
+    """The table of the entry, with the kernels that other keys stand for."""
+    table: tuple[tuple[str, Kernel], ...] = fields.get("dispatch", ())
+    is_structured = fields.get("structured", False) or "structured_delegate" in fields
+    if not is_given and not is_structured:
+        table = (("CompositeImplicitAutograd", Kernel(default_kernel_name(schema), location)),)
+    if fields.get("ufunc_inner_loop"):
+        made = ((key, Kernel(f"ufunc_{schema.name.base}_{key}", location)) for key in UFUNC_KEYS)
+        given = {key for key, _ in table}
+        table += tuple((key, kernel) for key, kernel in made if key not in given)
+    return table
+
+
+def entry_head(node: MappingNode, source: Source) -> Span:
+    """The first key of an entry: its line is the entry's."""
+    first = next(iter(node.pairs.values()), None)
+    return values.node_span(first[0] if first else node, source)
+
+
+def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
+    if name in _PLANNED:
+        return SchemaError("no-effect", f"the key {name!r} has no effect yet", span, _PLANNED[name])
+    if name == "<<":
+        return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(known)}"
+    return SchemaError("unknown-key", f"unknown key {shorten(name)!r}", span, hint)
+
+
+def _unknown_tag(node: ScalarNode, source: Source, known: Collection[str]) -> SchemaError:
+    near = nearest(node.text, known)
+    hint = f"did you mean {near!r}?" if near else f"known tags: {', '.join(sorted(known))}"
+    if "," in node.text:
+        hint = "several tags are a list: [core, pointwise]"
+    return SchemaError("unknown-tag", f"unknown tag {shorten(node.text)!r}", values.text_span(node, source), hint)

@@ -1,0 +1,138 @@
+"""Schema files to an OperatorSet: read, held against the rules, and completed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.autogen import add_variants, inherit_kernels
+from opwright_codegen.read.check import check_operators
+from opwright_codegen.read.entries import read_operators, read_tags
+from opwright_codegen.read.groups import check_group, group_operators
+from opwright_codegen.read.model import Operator, OperatorGroup, OperatorSet
+from opwright_codegen.read.yaml_reader import MAX_ERRORS
+from opwright_codegen.source import Source
+
+__all__ = ["MAX_BYTES", "read", "read_source", "read_text"]
+
+MAX_BYTES = 64 * 1024 * 1024
+
+_PathLike = str | os.PathLike[str]
+
+
+def read(paths: Iterable[_PathLike], tags: _PathLike | None = None) -> OperatorSet:
+    """The operators that the files at `paths` declare, and the variants made from them.
+
+    `tags` is the file of tags; without it, the one that ships with this package.
+    Raises SchemaErrors with everything that is wrong.
+    """
+    errors = Errors()
+    sources = [source for path in paths if (source := _try_source(path, errors)) is not None]
+    return _read_sources(sources, _tags(tags, errors), errors)
+
+
+def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) -> OperatorSet:
+    """What `read` gives for a file that holds `text`."""
+    errors = Errors()
+    return _read_sources([Source(path, text)], _tags(tags, errors), errors)
+
+
+def read_source(path: _PathLike) -> Source:
+    """The text of a file. Raises SchemaError if it cannot be read, is too large, or is not UTF-8."""
+    shown = os.fspath(path)
+    try:
+        # Opening a pipe would wait for someone to write into it.
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            what = "a directory" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+            raise SchemaError("unreadable-file", f"cannot read {shown!r}: it is {what}")
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error}") from None
+    if len(data) > MAX_BYTES:
+        raise SchemaError("large-file", f"{shown!r} is larger than {MAX_BYTES >> 20} MB", hint="split it")
+    try:
+        return Source(shown, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        source = Source(shown, data.decode("utf-8", "replace"))
+        # What precedes the bad byte is good; a replaced BOM would be one character.
+        at = len(data[: error.start].decode("utf-8", "replace"))
+        span = source.whole().sub(at, at + 1)
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise SchemaError("encoding", message, span, "save the file as UTF-8") from None
+
+
+def _try_source(path: _PathLike, errors: Errors) -> Source | None:
+    try:
+        return read_source(path)
+    except SchemaError as error:
+        errors.add(error)
+        return None
+
+
+def _tags(path: _PathLike | None, errors: Errors) -> dict[str, str]:
+    if path is None:
+        path = Path(str(files("opwright_codegen.schemas") / "tags.yaml"))
+    source = _try_source(path, errors)
+    return read_tags(source, errors) if source is not None else {}
+
+
+def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors) -> OperatorSet:
+    operators: dict[str, Operator] = {}
+    for source in sources:
+        for operator in read_operators(source, tags, errors):
+            _declare(operator, operators, errors)
+    # What reads wrong is missing below; what is missing makes errors that are none.
+    is_whole = not errors
+    check_operators(operators, errors)
+    if not is_whole:
+        errors.raise_if_any()
+    groups = group_operators(operators.values(), errors)
+    errors.raise_if_any()
+    operators = inherit_kernels(operators)
+    return _complete(operators, groups, sources, errors)
+
+
+def _complete(
+    operators: dict[str, Operator], groups: list[OperatorGroup], sources: list[Source], errors: Errors
+) -> OperatorSet:
+    whole = []
+    for group in groups:
+        if len(errors) >= MAX_ERRORS:
+            break
+        made = add_variants(group.renewed(operators), errors)
+        check_group(made, errors)
+        whole.append(made)
+        for operator in (made.out, made.functional, made.inplace):  # the order of torchgen
+            if operator is not None and operator.generated:
+                _declare(operator, operators, errors)
+    for operator in list(operators.values()):
+        _check_variant_tags(operator, operators, errors)
+    errors.raise_if_any()
+    return OperatorSet(operators, tuple(whole), tuple(sources))
+
+
+def _check_variant_tags(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:
+    for name in () if operator.generated else operator.variant_tags:
+        made = operators.get(f"{operator.namespace}::{name}")
+        if made is None or not made.generated:
+            message = f"'variant_tags' names {name!r}, which is no variant made of {operator.name}"
+            hint = "an operator with an entry of its own has 'tags' there"
+            errors.add(SchemaError("variant-tags", message, operator.span("variant_tags"), hint))
+
+
+def _declare(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:
+    first = operators.setdefault(operator.name, operator)
+    if first is operator:
+        return
+    message = f"{operator.name} is declared twice"
+    local = operator.name.partition("::")[2]
+    span = operator.autogen_span(local) if operator.generated else operator.span("func")
+    errors.add(SchemaError("duplicate-operator", message, span, f"the first is at {first.location}"))

@@ -1,0 +1,79 @@
+"""Groups of variants: which operators belong together, and what has to hold among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.model import Operator, OperatorGroup
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+
+__all__ = ["check_group", "group_operators"]
+
+
+def group_operators(operators: Iterable[Operator], errors: Errors) -> list[OperatorGroup]:
+    """Operators by signature, in the order of each group's first; two of a kind in a group are an error."""
+    groups: dict[FunctionSchema, dict[SchemaKind, Operator]] = {}
+    for operator in operators:
+        kinds = groups.setdefault(operator.schema.signature(), {})
+        first = kinds.setdefault(operator.kind, operator)
+        if first is not operator:
+            message = f"{operator.schema.name} and {first.schema.name} differ in nothing that a call shows"
+            hint = f"the other {first.kind.value} variant is at {first.location}"
+            errors.add(SchemaError("duplicate-kind", message, operator.span("func"), hint))
+    return [
+        OperatorGroup(
+            functional=kinds.get(SchemaKind.FUNCTIONAL),
+            inplace=kinds.get(SchemaKind.INPLACE),
+            out=kinds.get(SchemaKind.OUT),
+            mutable=kinds.get(SchemaKind.MUTABLE),
+        )
+        for kinds in groups.values()
+    ]
+
+
+def check_group(group: OperatorGroup, errors: Errors) -> None:
+    """What has to hold once every variant is there."""
+    if group.functional is None and len(group.members) > 1:
+        operator = group.members[0]
+        message = f"{operator.schema.name}: its group has no functional variant"
+        errors.add(SchemaError("no-functional", message, operator.span("func"), "declare one with the same arguments"))
+        return
+    if group.mutable is not None and group.functional is not None and group.out is not None:
+        _check_functional_name(group.functional, errors)
+    is_whole = group.out is not None and group.functional is not None
+    for operator in group.members:
+        problem = _structured_problem(operator, group.out if is_whole else None)
+        if problem is not None:
+            key = "structured" if operator.structured else "structured_delegate"
+            errors.add(
+                SchemaError("structured-group", f"{operator.schema.name}: {problem}", operator.span(key), _STRUCTURED)
+            )
+
+
+_STRUCTURED = "the out variant has 'structured: True', the others 'structured_delegate' with its name"
+
+
+def _structured_problem(operator: Operator, out: Operator | None) -> str | None:
+    """What is wrong with the operator's part in a structured group; `out` is the group's, if the group is whole."""
+    takes_part = operator.structured or operator.structured_delegate is not None
+    if out is None:
+        return (
+            "a structured operator needs a functional and an out variant with the same arguments"
+            if takes_part
+            else None
+        )
+    if out.structured and not takes_part:
+        return f"it belongs to the structured group of {out.name}"
+    if takes_part and not out.structured:
+        return f"its out variant {out.name} is not structured"
+    if operator.structured_delegate is not None and f"{operator.namespace}::{operator.structured_delegate}" != out.name:
+        return f"it delegates to {operator.structured_delegate}, but its out variant is {out.name}"
+    return None
+
+
+def _check_functional_name(functional: Operator, errors: Errors) -> None:
+    """A functional and a mutable variant take the same arguments: one base name could not tell them apart."""
+    if not functional.schema.name.base.endswith("_functional"):
+        message = f"{functional.schema.name}: with a mutable variant beside it, its name ends in _functional"
+        errors.add(SchemaError("functional-name", message, functional.span("func")))

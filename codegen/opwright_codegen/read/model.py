@@ -1,0 +1,174 @@
+"""What the schema files declare, as frozen data: operators, the groups their variants form, and the set of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
+from opwright_codegen.source import Source, Span, Text
+
+# They change metadata in place, but have functional variants that are no views.
+RESIZING = frozenset(("aten::resize_", "aten::resize_as_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel(Text):
+    """The right side of a `dispatch` line: a name, a path, or an inline expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precomputed:
+    """What the meta function of a structured kernel computes for its implementation.
+
+    `replace` maps an argument to those that take its place; `add` holds those that come besides.
+    """
+
+    replace: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
+    add: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UfuncLoop:
+    """One line of `ufunc_inner_loop`: under `key`, the function `name` serves `dtypes`."""
+
+    key: str
+    name: str
+    dtypes: tuple[str, ...]
+
+
+class KeySpans(Mapping[str, tuple[Span, Span]]):
+    """Where the keys of an entry and their values stand. Spans are made when asked for: few ever are."""
+
+    __slots__ = ("_offsets", "_source")
+
+    def __init__(self, source: Source, offsets: dict[str, tuple[int, int, int, int]]) -> None:
+        self._source = source
+        self._offsets = offsets
+
+    def __getitem__(self, key: str) -> tuple[Span, Span]:
+        key_start, key_end, start, end = self._offsets[key]
+        return Span(self._source, key_start, key_end), Span(self._source, start, end)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator overload: an entry of a schema file, or a variant made from one.
+
+    `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
+    has no `dispatch`. `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too.
+    `spans` of a made operator are those of the entry that it was made from.
+    """
+
+    schema: FunctionSchema
+    location: Span = field(compare=False, repr=False)
+    variants: tuple[str, ...] = ("function",)
+    dispatch: tuple[tuple[str, Kernel], ...] = ()
+    meta: Text | None = None
+    doc: str = ""
+    structured: bool = False
+    structured_delegate: str | None = None
+    structured_inherits: str | None = None
+    precomputed: Precomputed | None = None
+    autogen: tuple[str, ...] = ()
+    tags: frozenset[str] = frozenset()
+    variant_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    ufunc_inner_loop: tuple[UfuncLoop, ...] = ()
+    python_module: str | None = None
+    # Without effect outside C++; kept so that PyTorch's file is read without loss.
+    device_check: str = "ExactSame"
+    device_guard: bool = True
+    category_override: str | None = None
+    manual_kernel_registration: bool = False
+    manual_cpp_binding: bool = False
+    cpp_no_default_args: tuple[str, ...] = ()
+    use_const_ref_for_mutable_tensors: bool = False
+
+    generated: bool = False
+    base_name: str | None = None
+    spans: Mapping[str, tuple[Span, Span]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The qualified name: `aten::add.Tensor`."""
+        return str(self.schema.name)
+
+    @property
+    def kind(self) -> SchemaKind:
+        return self.schema.kind
+
+    @property
+    def namespace(self) -> str:
+        return self.schema.name.namespace
+
+    @property
+    def is_view_like(self) -> bool:
+        """Whether a result shares memory with an argument, be it that the argument itself becomes a view."""
+        return self.schema.is_view or ("inplace_view" in self.tags and self.name not in RESIZING)
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether no backend has a kernel of its own: all are served by one over other operators."""
+        return all(key.startswith("Composite") for key, _ in self.dispatch)
+
+    def kernel(self, key: str) -> Kernel | None:
+        """The kernel declared for `key` itself; alias keys are the dispatcher's business."""
+        return next((kernel for name, kernel in self.dispatch if name == key), None)
+
+    def span(self, key: str) -> Span:
+        """The value of `key`, or the entry's first line where it has no such key."""
+        return self.spans[key][1] if key in self.spans else self.location
+
+    def autogen_span(self, name: str) -> Span:
+        """Where `autogen` has the name of a variant."""
+        span = self.span("autogen")
+        at = span.text.find(name)
+        return span.sub(at, at + len(name)) if at >= 0 else span
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorGroup:
+    """The variants of one operator: those whose signatures are equal. At least one is there."""
+
+    functional: Operator | None = None
+    inplace: Operator | None = None
+    out: Operator | None = None
+    mutable: Operator | None = None
+
+    @property
+    def members(self) -> tuple[Operator, ...]:
+        variants = (self.functional, self.inplace, self.out, self.mutable)
+        return tuple(operator for operator in variants if operator is not None)
+
+    def renewed(self, operators: Mapping[str, Operator]) -> OperatorGroup:
+        """The group with its members as `operators` has them now."""
+        functional, inplace, out, mutable = (
+            None if member is None else operators[member.name]
+            for member in (self.functional, self.inplace, self.out, self.mutable)
+        )
+        return OperatorGroup(functional, inplace, out, mutable)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSet:
+    """All operators of a run, by qualified name: declared ones in the order of the files, made ones after them."""
+
+    operators: Mapping[str, Operator]
+    groups: tuple[OperatorGroup, ...]
+    sources: tuple[Source, ...] = field(compare=False, repr=False)
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """In the order of their first operator."""
+        return tuple(dict.fromkeys(operator.namespace for operator in self.operators.values()))
+
+
+def default_kernel_name(schema: FunctionSchema) -> str:
+    """The name of the kernel that an operator without `dispatch` has, as in torchgen."""
+    return f"{schema.name.base}_out" if schema.kind is SchemaKind.OUT else schema.name.base

@@ -1,0 +1,1 @@
+"""What several targets say about an operator, as finished text, and how that text is laid out."""

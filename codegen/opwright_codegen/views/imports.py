@@ -1,0 +1,85 @@
+"""The import lines of a generated module: what it uses and no more, in the order ruff sorts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from opwright_codegen.views.layout import LINE, bracketed
+
+__all__ = ["ABI_VERSION", "import_lines", "words_in"]
+
+_WORD = re.compile(r"(?<!def )\b[A-Za-z_]\w*")  # but the names of functions defined there
+_STRING = re.compile(r'"[^"\n]*"')
+
+# Names that generated modules use, by the module they come from.
+_MODULES = {
+    "collections.abc": ("Callable", "Sequence"),
+    "typing": ("Any", "Generic", "NamedTuple", "TypeAlias", "TypeVar", "overload"),
+    "numpy": ("ndarray",),
+    "numpy.typing": ("DTypeLike", "NDArray"),
+    "opwright.abi": (
+        "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
+        "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator",
+        "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+        "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
+        "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
+        "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of", "increment_version",
+        "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel",
+        "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence", "not_implemented",
+        "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history",
+        "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save", "save_all",
+        "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
+        "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
+        "wrap_views", "write_out", "write_outs", "write_self",
+    ),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+ABI_VERSION = 2  # of `opwright.abi`, which has all that generated code may import of the runtime
+_STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
+
+
+def words_in(texts: Iterable[str]) -> set[str]:
+    """Every identifier that the texts use; what stands in strings is none."""
+    return {word for text in texts for word in _WORD.findall(_STRING.sub("", text))}
+
+
+def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Sequence[tuple[str, str, str]] = ()) -> str:
+    """The lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and for `extra`
+    imports `from MODULE import NAME as ALIAS`."""
+    homes: dict[str, list[str]] = {}
+    for word in words:
+        if word in _HOMES:
+            homes.setdefault(_HOMES[word], []).append(word)
+    sections: tuple[list[str], ...] = ([], [], [], [])
+    for module in sorted([*modules, *(f"{name} as {alias}" for module, name, alias in extra if not module)]):
+        sections[_section(module.partition(" ")[0])].append(f"import {module}")
+    lines = [(home, _import_line(home, sorted(names, key=_member))) for home, names in homes.items()]
+    lines += [
+        (module, f"from {module} import {name}{'' if alias == name else f' as {alias}'}")
+        for module, name, alias in extra
+        if module
+    ]
+    for module, line in sorted(
+        lines, key=lambda found: (found[0].startswith("."), found[0], " as " in found[1], found[1])
+    ):
+        sections[_section(module)].append(line)
+    return "\n\n".join("\n".join(section) for section in sections if section)
+
+
+def _import_line(home: str, names: Sequence[str]) -> str:
+    line = f"from {home} import {', '.join(names)}"
+    return line if len(line) <= LINE else bracketed(f"from {home} import (", names, ")")
+
+
+def _section(module: str) -> int:
+    if module in _STANDARD:
+        return 0
+    if module.startswith("."):
+        return 3
+    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten", "opwright_kernels") else 1
+
+
+def _member(name: str) -> tuple[int, str]:
+    """The order of ruff within a line: constants, classes, the rest; by letters, whether they are capitals or not."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name.lower()

@@ -1,0 +1,248 @@
+"""Text laid out as ruff lays out code: what is too long for a line has one item a line, each with a comma."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright_codegen.formula.ast import (
+    Binary,
+    Boolean,
+    Call,
+    Comparison,
+    Conditional,
+    Formula,
+    List,
+    Subscript,
+    Tuple,
+    Verbatim,
+)
+from opwright_codegen.formula.emit import Spelling, emit, string_text
+
+__all__ = [
+    "LINE",
+    "bracketed",
+    "chained",
+    "condition",
+    "docstring",
+    "fill_comment",
+    "fill_string",
+    "formula_lines",
+    "hugged",
+    "operation",
+    "quoted",
+]
+
+LINE = 120
+
+
+def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after: int = 0) -> str:
+    """`head item, item tail` on one line if it fits between `indent` and `after` columns, else an item a line.
+
+    `head` ends with the opening bracket, `tail` begins with the closing one.
+    """
+    text = f"{head}{', '.join(items)}{tail}"
+    if len(text) + indent + after <= LINE and "\n" not in text:
+        return text
+    pad = " " * indent
+    inner = "".join(f"{pad}    {item},\n" for item in items)
+    return f"{head}\n{inner}{pad}{tail}"
+
+
+def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
+    """`head item, item tail` on one line if it fits after `indent` columns, else the items on the next if they fit
+    there, else an item a line."""
+    text = ", ".join(items)
+    if indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
+        return f"{head}{text}{tail}"
+    return _broken(head, items, tail, indent)
+
+
+def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:
+    text = ", ".join(items)
+    pad = " " * indent
+    if indent + 4 + len(text) <= LINE and "\n" not in text:
+        return f"{head}\n{pad}    {text}\n{pad}{tail}"
+    inner = "".join(f"{pad}    {_item(item, indent + 4)},\n" for item in items)
+    return f"{head}\n{inner}{pad}{tail}"
+
+
+def _item(text: str, indent: int) -> str:
+    """An item on a line of its own: a tuple that is too long for it has one item a line."""
+    is_tuple = text.startswith("(") and len(text) + indent + 1 > LINE
+    return bracketed("(", text[1:-1].split(", "), ")", indent, 1) if is_tuple else text
+
+
+def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 0) -> str:
+    """`head item, item)(more, more)`, the second call broken over lines before the first."""
+    first = f"{head}{', '.join(items)})("
+    if len(first) + indent <= LINE:
+        return hugged(first, more, ")", indent)
+    first = _broken(head, items, ")(", indent)
+    if indent + 3 + len(", ".join(more)) <= LINE:
+        return f"{first}{', '.join(more)})"
+    return _broken(first, more, ")", indent)
+
+
+def condition(tests: Sequence[str], word: str, indent: int) -> str:
+    """`if test word test:` on one line if it fits after `indent` columns, else a test a line. The second of two keeps
+    its parentheses on the line of the first."""
+    text = f"if {f' {word} '.join(tests)}:"
+    if len(text) + indent <= LINE:
+        return text
+    pad = " " * indent
+    first, *rest = tests
+    if len(rest) == 1 and rest[0].startswith("("):
+        inner = rest[0][1:-1]
+        if len(inner) + indent + 4 > LINE:
+            inner = inner.replace(" or ", f"\n{pad}    or ")
+        return f"if {first} {word} (\n{pad}    {inner}\n{pad}):"
+    inner = "".join(f"{pad}    {word} {test}\n" for test in rest)
+    return f"if (\n{pad}    {first}\n{inner}{pad}):"
+
+
+def fill_comment(text: str) -> str:
+    """The text as comment lines, broken at spaces; what would not show, or show elsewhere, is escaped."""
+    if not text.isprintable():
+        text = "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
+    if len(text) <= LINE - 2:
+        return f"# {text}"
+    first, *rest = _fill(text, LINE - 6)
+    return "\n".join((f"# {first.rstrip()}", *(f"#     {line.rstrip()}" for line in rest)))
+
+
+def fill_string(text: str, indent: int) -> str:
+    """A string literal, in pieces below each other where it is too long for a line with a comma behind it."""
+    literal = quoted(text)
+    if len(literal) + indent + 1 <= LINE:
+        return literal
+    pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
+    return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
+
+
+def docstring(text: str, indent: int) -> str:
+    """The text as a docstring behind `indent` columns; '' where there is none. Lines that are too long are broken."""
+    if not text:
+        return ""
+    pad = " " * indent
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    lines = [part.rstrip() for line in escaped.split("\n") for part in _fill(line, LINE - indent - 3)]
+    body = "\n".join(f"{pad}{line}" if line else "" for line in lines).lstrip()
+    before, after = (" " if body.startswith('"') else ""), (" " if body.endswith('"') else "")
+    is_short = len(lines) == 1 and indent + len(body) + 8 <= LINE
+    return f'"""{before}{body}{after}"""' if is_short else f'"""{before}{body}\n{pad}"""'
+
+
+def quoted(text: str) -> str:
+    """The text as a literal, in double quotes unless others save backslashes."""
+    if '"' not in text and "\\" not in text and text.isprintable():
+        return f'"{text}"'
+    return string_text(text)
+
+
+def _fill(text: str, width: int) -> list[str]:
+    """The text in pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
+    pieces = []
+    while len(text) > width:
+        at = text.rfind(" ", 0, width) + 1 or text.find(" ") + 1
+        if not at:
+            break
+        pieces.append(text[:at])
+        text = text[at:]
+    return [*pieces, text]
+
+
+def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str = "", after: str = "") -> str:
+    """`before FORMULA after`, broken over lines where it is too long for one. `before` begins at column `indent`."""
+    text = emit(formula, spelling)
+    if indent + len(before) + len(text) + len(after) <= LINE:
+        return f"{before}{text}{after}"
+    pad = " " * indent
+    match formula:
+        case Call(function, arguments, keywords) if arguments or keywords:
+            inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in arguments]
+            inner += [formula_lines(item, spelling, indent + 4, f"{name}=", ",") for name, item in keywords]
+            lines = [f"{before}{emit(function, spelling)}(", *(f"{pad}    {item}" for item in inner), f"{pad}){after}"]
+        case Subscript(Call() as call):
+            at = text[len(emit(call, spelling)) :]
+            lines = [formula_lines(call, spelling, indent, before, f"{at}{after}")]
+        case Tuple(items) | List(items) if items:
+            opening, closing = "()" if isinstance(formula, Tuple) else "[]"
+            inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in items]
+            lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
+        case Binary() | Boolean() | Comparison() | Conditional():
+            lines = [operation(text, operators_of(formula), indent, before, after)]
+            if isinstance(formula, Binary) and any(len(line) > LINE - indent for line in lines[0].splitlines()):
+                lines = _long_operation(formula, spelling, indent, before, after)
+        case _:
+            lines = [f"{before}{text}{after}"]
+    return "\n".join(lines)
+
+
+def operation(text: str, operators: Sequence[str], indent: int, before: str = "", after: str = "") -> str:
+    """An operation that is too long for its line: in parentheses behind `before`, if need be an operator a line."""
+    pad = " " * indent
+    if indent + len(before) + len(text) + len(after) <= LINE:
+        return f"{before}{text}{after}"
+    if not before:  # it stands in a bracket already
+        parts = _at_operators(text, operators)
+        return f"\n{pad}".join(parts) + after
+    parts = [text] if indent + 4 + len(text) <= LINE else _at_operators(text, operators)
+    inner = f"\n{pad}    ".join(parts)
+    return f"{before}(\n{pad}    {inner}\n{pad}){after}"
+
+
+def _long_operation(formula: Binary, spelling: Spelling, indent: int, before: str, after: str) -> list[str]:
+    """An operation of which an operand is too long for a line: each operand laid out by itself."""
+    pad = " " * indent
+    if before:
+        inner = _long_operation(formula, spelling, indent + 4, "", "")
+        return [f"{before}(", f"{pad}    {inner[0]}", *inner[1:], f"{pad}){after}"]
+    lines = []
+    operand: Formula = formula
+    while isinstance(operand, Binary) and operand.operator in operators_of(formula):
+        right = operand.right
+        inner_text = emit(right, spelling)
+        if not emit(operand, spelling).endswith(f" {operand.operator} {inner_text}"):  # it needs parentheses
+            right = Verbatim(f"({inner_text})")
+        lines.append(pad + formula_lines(right, spelling, indent, f"{operand.operator} "))
+        operand = operand.left
+    lines.append(formula_lines(operand, spelling, indent))
+    return [*reversed(lines[1:]), lines[0] + after]
+
+
+_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))
+
+
+def operators_of(formula: Binary | Boolean | Comparison | Conditional) -> tuple[str, ...]:
+    """The operators that hold the operands together, at the loosest level."""
+    match formula:
+        case Conditional():
+            return ("if", "else")
+        case Boolean(operator):
+            return (operator,)
+        case Comparison(_, rest):
+            return tuple(operator for operator, _ in rest)
+        case Binary(operator):
+            return next((level for level in _LEVELS if operator in level), (operator,))
+
+
+def _at_operators(text: str, operators: Sequence[str]) -> list[str]:
+    """The text in pieces, each but the first beginning with one of the operators outside of brackets and literals."""
+    words = tuple(f" {operator} " for operator in operators)
+    pieces = []
+    start = depth = 0
+    quote = ""
+    for at, char in enumerate(text):
+        if quote:
+            if char == quote and text[at - 1] != "\\":
+                quote = ""
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif not depth and char == " " and text.startswith(words, at):
+            pieces.append(text[start:at])
+            start = at + 1
+    return [*pieces, text[start:]]

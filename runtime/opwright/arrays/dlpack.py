@@ -1,0 +1,83 @@
+"""DLPack capsules for dtypes that NumPy exports itself, and for bfloat16, which it does not know."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.arrays.devices import Array, backend_named
+from opwright.arrays.dtypes import bfloat16
+
+_CPU: Final = 1
+_CUDA: Final = (2, 13)
+_UNSIGNED: Final = 1
+_BFLOAT: Final = 4
+# Where the type code stands: after data, device and ndim of the DLTensor; a versioned capsule has four words before it.
+_CODE_PLACE: Final = {b"dltensor": 20, b"dltensor_versioned": 52}
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_name_of = ctypes.pythonapi.PyCapsule_GetName
+_name_of.restype, _name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+
+
+def export(array: Array, options: dict[str, Any]) -> Any:
+    """A capsule for an array; a bfloat16 one is exported as 16-bit words and then renamed."""
+    if not hasattr(array, "__dlpack__"):
+        raise BufferError(f"{type(array).__name__} does not speak DLPack")
+    if array.dtype != bfloat16:
+        return array.__dlpack__(**options)
+    capsule = array.view(np.uint16).__dlpack__(**options)
+    _type_code(capsule).value = _BFLOAT
+    return capsule
+
+
+def _type_code(capsule: Any) -> ctypes.c_uint8:
+    name = _name_of(capsule)
+    return ctypes.c_uint8.from_address(_pointer_of(capsule, name) + _CODE_PLACE[name])
+
+
+class _Words:
+    """A producer whose capsule says 16-bit words where it said bfloat16."""
+
+    def __init__(self, capsule: Any, device: tuple[Any, int]) -> None:
+        self._capsule = capsule
+        self._device = device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self._device
+
+
+def load(source: Any, copy: bool | None = None) -> Array:
+    """The array of any producer's memory, NumPy's or CuPy's by where that is. Raises TypeError, BufferError."""
+    if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
+        raise TypeError(
+            f"from_dlpack() expects an object with __dlpack__ and __dlpack_device__, got {type(source).__name__}"
+        )
+    kind = int(source.__dlpack_device__()[0])
+    if kind in _CUDA:
+        cupy = backend_named("cuda").array_module()
+        return cupy.from_dlpack(source)
+    if kind != _CPU:
+        raise BufferError(f"from_dlpack() takes memory of the CPU and of CUDA devices, not DLPack device type {kind}")
+    capsule = _capsule_of(source)
+    is_bfloat = _type_code(capsule).value == _BFLOAT
+    if is_bfloat:
+        _type_code(capsule).value = _UNSIGNED
+    array = np.from_dlpack(_Words(capsule, source.__dlpack_device__()))
+    if is_bfloat:
+        array = array.view(bfloat16)
+    return array.copy() if copy else array
+
+
+def _capsule_of(source: Any) -> Any:
+    try:
+        return source.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a producer from before DLPack 1.0
+        pass
+    return source.__dlpack__()

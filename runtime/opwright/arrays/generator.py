@@ -1,0 +1,308 @@
+"""Random state: a Generator is PyTorch's CPU generator (MT19937), so that one seed gives the numbers it gives there.
+
+Integers, permutations and uniform numbers are equal bit for bit; normal ones up to the rounding of `log`, `sin`, `cos`.
+Other devices have generators of their own that draw in the same way; kernels move the numbers there.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.arrays.devices import Array, Device, as_device, backend_of
+from opwright.arrays.dtypes import REDUCED, DType, float32, float64
+from opwright.locks.forks import hold_over_forks
+from opwright.locks.registry_lock import RegistryLock
+
+__all__ = [
+    "Generator", "default_generator", "generator_of", "initial_seed", "keeping_states", "manual_seed", "seed",
+    "source_for",
+]  # fmt: skip
+
+Values = np.ndarray[Any, Any]
+
+_DEFAULT_SEED: Final = 67280421310721
+_KEY_WORDS: Final = 624
+# PyTorch's serialised state: seed, left, seeded, next, 624 words of 8 bytes, x, y, rho, valid, a float sample.
+_STATE: Final = struct.Struct(f"<QiiQ{_KEY_WORDS}Qdddi4xf?3x")
+
+
+class Generator:
+    """A source of random numbers for one device. Safe to share between threads; each call draws in one piece."""
+
+    __slots__ = ("__weakref__", "_bits", "_device", "_lock", "_next_normal", "_seed")
+
+    def __init__(self, device: str | Device = "cpu") -> None:
+        self._device = as_device(device)
+        self._lock = threading.RLock()
+        self._bits = np.random.MT19937()
+        self.manual_seed(_DEFAULT_SEED)
+        hold_over_forks(self)
+
+    @property
+    def device(self) -> Device:
+        """The device it serves."""
+        return self._device
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from `seed`; negative ones count from 2**64. Raises RuntimeError beyond 64 bits."""
+        if not -(2**63) <= seed < 2**64:
+            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, got {seed}")
+        with self._lock:
+            self._seed = int(seed) % 2**64
+            self._next_normal: float | None = None
+            self._set_words(_initial_words(self._seed & 0xFFFFFFFF), _KEY_WORDS)
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed taken from the system, and return it."""
+        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed it last started from."""
+        return self._seed
+
+    def get_state(self) -> Values:
+        """Where the stream stands: 5,056 bytes (uint8) in PyTorch's format."""
+        with self._lock:
+            state = self._bits.state["state"]
+            words, place = state["key"], int(state["pos"])
+            cached = self._next_normal
+            valid = cached is not None
+            head = self._seed, 625 - place, 1, place % _KEY_WORDS
+            packed = _STATE.pack(*head, *words.tolist(), 0.0, cached or 0.0, 0.0, valid, 0.0, False)
+        return np.frombuffer(packed, np.uint8).copy()
+
+    def set_state(self, state: Any) -> Generator:
+        """Continue from a state of `get_state` or PyTorch's CPU generator. Raises RuntimeError for others."""
+        data = np.ascontiguousarray(np.asarray(state))
+        if data.dtype != np.uint8 or data.size != _STATE.size:
+            raise RuntimeError(f"Expected a state of {_STATE.size} bytes (uint8), got {data.size} of {data.dtype}")
+        seed, left, _, _, *rest = _STATE.unpack(data.tobytes())
+        words, (_, cached, _, valid, _, _) = rest[:_KEY_WORDS], rest[_KEY_WORDS:]
+        with self._lock:
+            self._seed = seed
+            self._next_normal = cached if valid else None
+            self._set_words(np.array(words, np.uint32), 625 - left)
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same place of the same stream."""
+        return Generator(self._device).set_state(self.get_state())
+
+    def hold_for_fork(self, patience: float) -> bool:
+        """Let no other thread draw; return whether that was possible within so many seconds (Note [Forks])."""
+        if not self._lock.acquire(timeout=patience):
+            return False
+        if not self._bits.lock.acquire(timeout=patience):
+            self._lock.release()
+            return False
+        return True
+
+    def release_after_fork(self) -> None:
+        """Let all threads draw again."""
+        self._bits.lock.release()
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Start again from the seed, in a child process whose parent another thread was drawing in."""
+        self._lock = threading.RLock()
+        self._bits = np.random.MT19937()
+        self.manual_seed(self._seed)
+
+    def _set_words(self, words: Values, place: int) -> None:
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": place}}
+
+    def __repr__(self) -> str:
+        return f"Generator(device={str(self._device)!r}, seed={self._seed})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._device, self.get_state())
+
+    # What kernels draw, always flat arrays in the order PyTorch fills a contiguous tensor.
+
+    def raw32(self, count: int) -> Values:
+        """`count` words of 32 random bits (uint32)."""
+        return self._bits.random_raw(count).astype(np.uint32)
+
+    def raw64(self, count: int) -> Values:
+        """`count` words of 64 random bits (uint64), each from two draws, the high half first."""
+        halves = self._bits.random_raw(2 * count)
+        return (halves[0::2] << np.uint64(32)) | halves[1::2]
+
+    def uniform(self, count: int, dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> Values:
+        """Numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype."""
+        fractions: Values
+        if dtype is float64:
+            fractions = (self.raw64(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+        else:
+            fractions = (self.raw32(count) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+        if (low, high) != (0.0, 1.0):
+            fractions = fractions * fractions.dtype.type(high - low) + fractions.dtype.type(low)
+        result = fractions.astype(dtype)
+        if dtype in REDUCED:
+            result[result == high] = low  # rounding may reach the end that is not included
+        return result
+
+    def normal(self, count: int, dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> Values:
+        """Normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision."""
+        with self._lock:
+            if count < 16:
+                few = np.array([self._one_normal() for _ in range(count)], np.float64)
+                return (few * std + mean).astype(dtype)
+            compute = float64 if dtype is float64 else float32
+            whole = count - count % 16
+            # float32 and float64 draw for the tail too before they drop that; half and bfloat16 do not.
+            drawn = self.uniform(whole if dtype in REDUCED else count, compute)
+            result = np.empty(count, compute)
+            result[:whole] = _box_muller(drawn[:whole], mean, std)
+            if whole != count:  # the last 16 numbers are drawn afresh, and replace some of the last whole block
+                result[-16:] = _box_muller(self.uniform(16, compute), mean, std)
+            return result.astype(dtype)
+
+    def single_normals(self, count: int, mean: float, std: float) -> Values:
+        """Normal numbers (float64) drawn one by one, however many."""
+        with self._lock:
+            return np.array([self._one_normal() for _ in range(count)], np.float64) * std + mean
+
+    def poisson(self, rates: Values) -> Values:
+        """Numbers of events of these average rates, drawn by NumPy's method."""
+        with self._lock:
+            return np.asarray(np.random.Generator(self._bits).poisson(rates))
+
+    def binomial(self, counts: Values, chances: Values) -> Values:
+        """Numbers of successes, drawn by NumPy's method."""
+        with self._lock:
+            return np.asarray(np.random.Generator(self._bits).binomial(counts.astype(np.int64), chances))
+
+    def _one_normal(self) -> float:
+        if self._next_normal is not None:
+            cached, self._next_normal = self._next_normal, None
+            return cached
+        first, second = self.uniform(2, float64)
+        radius = np.sqrt(-2.0 * np.log1p(-second))
+        angle = 2.0 * np.pi * first
+        self._next_normal = float(radius * np.sin(angle))
+        return float(radius * np.cos(angle))
+
+    def integers(self, count: int, low: int, high: int) -> Values:
+        """Integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
+        span = high - low
+        words = self.raw64(count) if span >= 1 << 28 else self.raw32(count).astype(np.uint64)
+        return (words % np.uint64(span)).view(np.int64) + np.int64(low)
+
+    def permutation(self, count: int) -> Values:
+        """The numbers below `count` (int64) in random order: Fisher and Yates' shuffle from the front."""
+        remaining = np.arange(count, 1, -1, dtype=np.uint64)
+        draw = self.raw32 if count < (2**32 - 1) // 20 else self.raw64
+        words = draw(len(remaining)).astype(np.uint64)
+        order = list(range(count))
+        for place, step in enumerate((words % remaining).tolist()):
+            if step:
+                order[place], order[place + step] = order[place + step], order[place]
+        return np.array(order, np.int64)
+
+
+def _initial_words(seed: int) -> Values:
+    """The state of `init_genrand(seed)`, which NumPy's legacy seeding shares with PyTorch."""
+    state = np.random.RandomState(seed).get_state(legacy=False)
+    assert isinstance(state, dict)
+    words: Values = state["state"]["key"]
+    return words
+
+
+def _box_muller(drawn: Values, mean: float, std: float) -> Values:
+    compute = drawn.dtype.type
+    blocks = drawn.reshape(-1, 2, 8)
+    radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
+    angle = compute(2 * np.pi) * blocks[:, 1]
+    result = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+    flat: Values = (result * compute(std) + compute(mean)).reshape(-1)
+    return flat
+
+
+def _restore(device: Device, state: Values) -> Generator:
+    return Generator(device).set_state(state)
+
+
+default_generator: Final = Generator()
+_lock = RegistryLock()
+_generators: dict[Device, Generator] = {default_generator.device: default_generator}
+_last_seed: int | None = None
+
+
+def generator_of(device: object) -> Generator:
+    """The default generator of a device, seeded as the last `manual_seed` said."""
+    wanted = as_device(device)
+    with _lock:
+        known = _generators.get(wanted)
+        if known is None:
+            known = _generators[wanted] = Generator(wanted)
+            if _last_seed is not None:
+                known.manual_seed(_last_seed)
+    return known
+
+
+def source_for(array: Array, generator: Generator | None) -> Generator:
+    """The generator that numbers for an array are drawn from: the given one, or the default of the array's device.
+
+    Raises RuntimeError where the given one is for another kind of device.
+    """
+    if generator is None:
+        return default_generator if type(array) is np.ndarray else generator_of(backend_of(array).device(array))
+    kind = backend_of(array).name
+    if generator.device.type != kind:
+        raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{generator.device.type}'")
+    return generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generators of all devices, and return the CPU's."""
+    global _last_seed
+    with _lock:
+        for generator in _generators.values():
+            generator.manual_seed(seed)
+        _last_seed = seed
+    return default_generator
+
+
+def seed() -> int:
+    """Seed the default generators from the system, and return the seed."""
+    chosen = default_generator.seed()
+    manual_seed(chosen)
+    return chosen
+
+
+def initial_seed() -> int:
+    """The seed of the CPU's default generator."""
+    return default_generator.initial_seed()
+
+
+class keeping_states:
+    """In the block, generators may draw and be set; at its end they stand where they stood at its beginning."""
+
+    def __init__(self, generators: Iterable[Generator]) -> None:
+        self._generators = list(generators)
+        self._kept: list[tuple[Generator, Array]] = []
+
+    def __enter__(self) -> None:
+        self._kept = [(generator, generator.get_state()) for generator in self._generators]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._put_back()
+        except BaseException:  # an interrupt (Note [Interrupted blocks])
+            self._put_back()
+            raise
+
+    def _put_back(self) -> None:
+        for generator, state in self._kept:
+            generator.set_state(state)

@@ -1,0 +1,13 @@
+"""What other rooms ask of this one (`opwright.hooks.Gradients`)."""
+
+from opwright.autograd.anomaly import noting
+from opwright.autograd.fallbacks import count_writes, warn_in_backward
+from opwright.autograd.forward import differentiating
+from opwright.autograd.inference import checking, making
+from opwright.autograd.recording import check_out, refreshing
+from opwright.autograd.tangents import current_tangent
+
+__all__ = [
+    "check_out", "checking", "count_writes", "current_tangent", "differentiating", "making", "noting", "refreshing",
+    "warn_in_backward",
+]  # fmt: skip

@@ -1,0 +1,248 @@
+"""What a Tensor says of gradients: whether it requires one, its place in the graph, hooks, `backward`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opwright.arrays.dtypes import check_differentiable, dtype_name
+from opwright.arrays.storage import Extra, set_array, storage_of
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, META, PYTHON, TANGENT, VIEW
+from opwright.state import with_modes
+from opwright.tensors.tensor import Tensor, install_methods, wrap
+
+if TYPE_CHECKING:
+    from opwright.autograd.hooks import RemovableHandle
+    from opwright.autograd.nodes import Node
+
+
+_OWN_KEYS = GRAD | VIEW | PYTHON | TANGENT  # of the tensor, whatever its memory is
+
+
+@install_methods
+class Differentiable:
+    """The part of Tensor that is about gradients; Tensor is the only class that derives from it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        keys: int
+        edge: Any
+        extra: Extra | None
+
+    def _check_no_tangent(self, what: str) -> None:
+        """Raise RuntimeError where the tensor leaves the world in which it has a tangent."""
+        if not with_modes(self.keys) & TANGENT:
+            return
+        from opwright.autograd.tangents import current_tangent
+
+        if current_tangent(self) is not None:  # type: ignore[arg-type]
+            raise RuntimeError(
+                f"Can't {what} a Tensor that has a tangent: it would be lost. Use tensor.detach() first."
+            )
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operator made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
+        try:
+            self._refresh()
+        except RuntimeError:
+            return True  # as what was written to requires grad; `grad_fn` says why there is no history
+        return self.keys & GRAD != 0
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
+        """Turn the recording of gradients on or off, and return the tensor."""
+        from opwright.autograd.nodes import AccumulateGrad, NoHistory
+
+        # (what a write made of the history since is not asked for, as in PyTorch)
+        is_leaf = self.edge is None or type(self.edge) in (AccumulateGrad, NoHistory)
+        if not requires_grad:
+            if not is_leaf:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            if self.edge is not None:
+                from opwright.autograd.recording import leave_graph
+
+                leave_graph(self)
+        elif is_leaf:
+            check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
+            from opwright.autograd import modes, recording
+
+            if self.is_inference() and not modes.is_inference_mode_enabled():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
+            recording.make_leaf(self)
+        return self  # type: ignore[no-any-return]
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode: autograd never sees it."""
+        return not self.keys & (AUTOGRAD | ADINPLACEORVIEW)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the graph that made this tensor; None for a leaf."""
+        self._refresh()
+        edge = self.edge
+        if edge is None:
+            return None
+        from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
+
+        return None if type(edge) in (AccumulateGrad, NoHistory) else node_of(edge)
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of `grad_fn` this is."""
+        return self.edge[1] if type(self.edge) is tuple else 0
+
+    def _refresh(self) -> None:
+        """Bring the history of a view up to date."""
+        if self.keys & VIEW:
+            from opwright.autograd.recording import refresh
+
+            refresh(self)  # type: ignore[arg-type]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, if any. Setting it raises RuntimeError where shape, dtype or device differ."""
+        return None if self.extra is None else self.extra.grad
+
+    @grad.setter
+    def grad(self: Any, value: Tensor | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        if self.extra is None:
+            self.extra = Extra()
+        self.extra.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def _check_grad(self: Any, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
+        given: Any = value
+        if given is self:
+            raise RuntimeError("can't assign a Tensor as its own grad")
+        if given.shape != self.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if given.dtype != self.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{dtype_name(given.dtype)}' to a tensor with dtype "
+                f"'{dtype_name(self.dtype)}'. Please ensure that the gradient and the tensor have the same dtype"
+            )
+        if given.device != self.device:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device '{given.device}' to a tensor with device "
+                f"'{self.device}'. Please ensure that the gradient and the tensor are on the same device"
+            )
+
+    @property
+    def data(self: Any) -> Tensor:
+        """Another tensor over the same memory, without history, whose writes no version counts.
+
+        Setting it gives this tensor other memory. Raises RuntimeError for another device, and for integers where this
+        tensor is a leaf that requires grad.
+        """
+
+        if self.keys & PYTHON:  # its class makes it
+            return self.detach()  # type: ignore[no-any-return]
+        made = wrap(self.array)
+        if self.keys & META or (self.extra is not None and self.extra.storage is not None):
+            made.extra = Extra(storage_of(self).apart())
+        if self.is_inference():
+            made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
+        return made
+
+    @data.setter
+    def data(self: Any, value: Tensor) -> None:
+        if value.device != self.device:
+            raise RuntimeError(
+                f"incompatible tensor type: a tensor on {self.device} cannot take over data on {value.device}"
+            )
+        from opwright.autograd.nodes import AccumulateGrad
+
+        is_leaf = type(self.edge) is AccumulateGrad
+        if self.requires_grad:
+            check_differentiable(value.dtype, "data set to a tensor that requires gradients must be floating point")
+        version = storage_of(self).version
+        self.keys = self.keys & _OWN_KEYS | value.keys & ~_OWN_KEYS  # an inference tensor makes one of it
+        set_array(self, value.array)
+        self.extra.storage = storage_of(value).apart(version)
+        if is_leaf:
+            self.edge = self.edge.follow(self)
+
+    def backward(
+        self: Any,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the gradient of this tensor with respect to each leaf to the leaf's `grad`.
+
+        `gradient` may be left out for a scalar. More in `opwright.autograd.backward`.
+        """
+        from opwright.autograd.differentiate import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def retain_grad(self: Any) -> None:
+        """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.edge is not None:
+            self._refresh()
+        from opwright.autograd.recording import retain_grad
+
+        retain_grad(self)
+
+    @property
+    def retains_grad(self: Any) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
+        if self.edge is None:
+            return False
+        from opwright.autograd.recording import retains_grad
+
+        return retains_grad(self)
+
+    def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return another gradient.
+
+        Raises RuntimeError for a tensor that does not require grad.
+        """
+        self._check_hookable()
+        from opwright.autograd.recording import register_hook
+
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` after its `grad` was added to. Raises RuntimeError for what is no leaf."""
+        self._check_hookable()
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        from opwright.autograd.recording import register_post_accumulate_hook
+
+        return register_post_accumulate_hook(self, hook)
+
+    def _check_hookable(self) -> None:
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._refresh()

@@ -1,0 +1,120 @@
+"""Functions of users made into table entries: every argument positional, results checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opwright.arrays.devices import is_array
+from opwright.dispatch.returns import return_checker
+from opwright.keys import KeySet
+from opwright.tensors.tensor import Tensor, wrap, wrap_view
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["adapt_array_kernel", "adapt_boxed", "adapt_composite", "adapt_user_kernel"]
+
+Function = Callable[..., Any]
+
+
+def adapt_user_kernel(operator: Operator, function: Function) -> Function:
+    """A function on Tensors, called as PyTorch calls Python kernels. Results that do not fit raise RuntimeError."""
+    signature = operator.signature
+    check = return_checker(operator, function, refuses_none=True)
+    split = signature.split
+    if signature.is_plain and signature.returns == ("Tensor",):
+
+        def call_plain(*args: Any) -> Any:
+            result = function(*args)
+            return result if isinstance(result, Tensor) else check(result)
+
+        return call_plain
+    if signature.is_plain:
+        return lambda *args: check(function(*args))
+
+    def call(*args: Any) -> Any:
+        positional, keywords = split(args)
+        return check(function(*positional, **keywords))
+
+    return call
+
+
+def adapt_composite(operator: Operator, function: Function) -> Function:
+    """A composite of a schema file. What those of users return is checked; ours are as they are."""
+    if (getattr(function, "__module__", None) or "").startswith("opwright"):
+        return function
+    check = return_checker(operator, function, refuses_none=True)
+
+    def call(*args: Any) -> Any:
+        result = function(*args)
+        return result if (is_one and isinstance(result, Tensor)) or is_array(result) else check(result)
+
+    is_one = operator.signature.returns == ("Tensor",)
+    return call
+
+
+def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Function:
+    """A boxed fallback, told the operator and the keys of the call."""
+    check = return_checker(operator, function)
+    split = operator.signature.split
+
+    def call(*args: Any) -> Any:
+        positional, keywords = split(args)
+        return check(function(operator, keyset, positional, keywords))
+
+    return call
+
+
+def adapt_array_kernel(operator: Operator, function: Function) -> Function:
+    """A function on arrays. It returns new arrays, views of its arguments where the schema says so, and for written
+    arguments the array it was given (or None for all of them)."""
+    check = return_checker(operator, function)
+    signature = operator.signature
+    tensors = signature.tensors
+    single = len(signature.returns) == 1
+
+    def call(*args: Any) -> Any:
+        arrays = list(args)
+        for position, is_list, *_ in tensors:
+            value = arrays[position]
+            if is_list and value is not None:
+                arrays[position] = [None if item is None else item.array for item in value]
+            elif value is not None:
+                arrays[position] = value.array
+        result = function(*arrays)
+        if result is None and signature.written and signature.returns:
+            result = tuple(None if alias is None else arrays[alias] for alias in signature.aliases)
+            result = result[0] if single else result
+        results = (result,) if single else tuple(result) if isinstance(result, list | tuple) else result
+        if not isinstance(results, tuple):
+            return check(result)
+        wrapped = [wrap_result(operator, args, index, value) for index, value in enumerate(results)]
+        return check(wrapped[0] if single else tuple(wrapped))
+
+    return call
+
+
+def wrap_result(operator: Operator, args: tuple[Any, ...], index: int, value: Any) -> Any:
+    """One result of an array kernel as a Tensor: the argument it is, a view of the one it aliases, or a new one."""
+    signature = operator.signature
+    if index >= len(signature.returns) or not signature.returns[index].startswith("Tensor"):
+        return value
+    alias = signature.aliases[index]
+    source = args[alias] if alias is not None and isinstance(args[alias], Tensor) else None
+    if source is not None and value is source.array:
+        return source
+    if source is not None and alias in signature.written:
+        raise RuntimeError(
+            f"the kernel of {operator.name} must write into '{signature.names[alias or 0]}' and return that array or "
+            "None; it returned another array"
+        )
+    if isinstance(value, list | tuple):
+        return [_wrap(source, item) for item in value]
+    return _wrap(source, value)
+
+
+def _wrap(source: Tensor | None, value: Any) -> Any:
+    if value is None or isinstance(value, Tensor):
+        return value
+    return wrap(value) if source is None else wrap_view(source, value)

@@ -1,0 +1,81 @@
+"""What `inspect.signature` and `help` show of operators, packets and their generated functions."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from opwright.dispatch.declarations import split_types
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+    from opwright.dispatch.packets import Packet
+
+__all__ = ["ShownDocstring", "ShownSignature", "described", "place_of"]
+
+
+def described(operators: Iterable[Operator]) -> str:
+    """Return the docstring of a function that stands for operators: what each `doc:` says, once, and declarations."""
+    operators = tuple(operators)
+    docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
+    return "\n\n".join((*docs, "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])))
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """A function's name, file and line: those of what it is a decorated or partial form of."""
+    while inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None):
+        function = inner
+    name = getattr(function, "__qualname__", None) or repr(function)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+
+
+class ShownDocstring:
+    """As `__doc__` of a class: its own docstring, and for an instance what `help` shows of the operators it is."""
+
+    def __init__(self, own: str | None) -> None:
+        self._own = own
+
+    def __get__(self, callee: Operator | Packet | None, owner: type) -> str | None:
+        if callee is None:
+            return self._own
+        overloads = getattr(callee, "operators", None)
+        return described([callee] if overloads is None else overloads.values())  # type: ignore[list-item]  # as below
+
+
+class ShownSignature:
+    """As `__signature__` of a class: what `inspect.signature` shows of an instance, made when asked for."""
+
+    def __get__(self, callee: Operator | Packet | None, owner: type) -> inspect.Signature | None:
+        if callee is None:
+            return None  # of the class, Python finds it itself
+        overloads = getattr(callee, "operators", None)
+        if overloads is None:
+            return _of_operator(callee)  # type: ignore[arg-type]  # only a Packet has overloads
+        if len(overloads) == 1:
+            return _of_operator(*overloads.values())
+        return None if callee.stub is None else inspect.signature(callee.stub)
+
+
+def _of_operator(operator: Operator) -> inspect.Signature:
+    """Declared types as annotations; a name that Python reserves has an underscore behind it, as in the stubs."""
+    types, returns = split_types(operator.declaration)
+    first_keyword = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
+    parameters = [
+        inspect.Parameter(
+            name + "_" if keyword.iskeyword(name) else name,
+            inspect.Parameter.KEYWORD_ONLY if position >= first_keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=_default(default),
+            annotation=types[position],
+        )
+        for position, (name, _, *default) in enumerate(operator.arguments)
+    ]
+    return inspect.Signature(
+        parameters, return_annotation=returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+    )
+
+
+def _default(default: list[Any]) -> Any:
+    return default[0] if default else inspect.Parameter.empty

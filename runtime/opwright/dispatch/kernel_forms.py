@@ -1,0 +1,253 @@
+"""What is registered: the forms a kernel may have, and the registrations of every operator and key.
+
+Everything here is read and changed under `lock`, except `Lazy.load`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opwright.errors import RegistrationError
+from opwright.hooks import hooks
+from opwright.keys import DispatchKey, KeySet, parse_key
+from opwright.locks.forks import ForkLock, wait_for_imports_of
+from opwright.locks.registry_lock import RegistryLock
+
+__all__ = [
+    "ArrayKernel",
+    "BackendSelect",
+    "Boxed",
+    "Composite",
+    "Fallthrough",
+    "Kernel",
+    "Key",
+    "Lazy",
+    "LazyWrapper",
+    "Registration",
+    "Shim",
+    "Unbound",
+    "UserKernel",
+    "Wrapper",
+    "as_key",
+    "counting",
+    "fallbacks",
+    "fallthrough_kernel",
+    "kernels",
+    "lock",
+]  # fmt: skip
+
+Key = DispatchKey | str  # a str is a foreign key (Note [Foreign keys])
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shim:
+    """Generated, for a backend: takes every argument positionally, Tensors as Tensors.
+
+    `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone.
+    """
+
+    general: Function
+    dense: Function | None = None
+    arrays: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Generated, over other operators: takes every argument positionally, Tensors as Tensors."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class UserKernel:
+    """A function on Tensors, called as PyTorch calls Python kernels: keyword-only arguments by keyword, trailing
+    defaults left out, what it returns checked. With `with_keyset` the KeySet comes first."""
+
+    function: Function
+    with_keyset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayKernel:
+    """A function on the arrays of a backend, called positionally with every argument."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
+
+    A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
+    nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
+    leaves operators that the kernels below it call to be recorded, and their writes counted, for themselves.
+    """
+
+    make: Callable[..., Function]
+    is_generated: bool = False
+    is_for_any: bool = False
+    lets_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A function for every operator: `(operator, KeySet, args, kwargs)`."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSelect:
+    """For factories: dispatches by the device argument at `position`."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fallthrough:
+    """Skip the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Declared under this name in a schema file; no module has it."""
+
+    name: str
+
+
+class Lazy:
+    """A generated kernel in a module that is imported when a call first needs it (Note [Imports and the lock])."""
+
+    __slots__ = ("arrays", "dense", "general", "is_composite", "loaded", "module")
+
+    def __init__(self, module: str, general: str, dense: str, arrays: str, is_composite: bool) -> None:
+        self.module = module
+        self.general = general
+        self.dense = dense
+        self.arrays = arrays
+        self.is_composite = is_composite
+        self.loaded: Shim | Composite | None = None
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        wait_for_imports_of(self.module.partition(".")[0])
+        module = importlib.import_module(self.module)
+        general = getattr(module, self.general)
+        if self.is_composite:
+            self.loaded = Composite(general)
+        else:
+            self.loaded = Shim(
+                general,
+                getattr(module, self.dense) if self.dense else None,
+                getattr(module, self.arrays) if self.arrays else None,
+            )
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.general}"
+
+
+class LazyWrapper:
+    """A generated Wrapper in a module that is imported when a call first needs it: `function` is its `make`."""
+
+    __slots__ = ("function", "loaded", "module")
+
+    def __init__(self, module: str, function: str) -> None:
+        self.module = module
+        self.function = function
+        self.loaded: Wrapper | None = None
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        self.loaded = Wrapper(getattr(importlib.import_module(self.module), self.function), is_generated=True)
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.function}"
+
+
+Kernel = (
+    Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
+    | LazyWrapper
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registration:
+    """A kernel at a key, and where it comes from. The newest of a key serves it."""
+
+    key: Key
+    kernel: Kernel
+    where: str = ""
+
+    @property
+    def key_name(self) -> str:
+        """The key's name."""
+        return self.key.name if isinstance(self.key, DispatchKey) else self.key
+
+    @property
+    def is_fallthrough(self) -> bool:
+        """Whether dispatch skips the key."""
+        return isinstance(self.kernel, Fallthrough)
+
+
+def as_key(key: DispatchKey | str) -> Key:
+    """A key or a foreign key's name. Raises RegistrationError for what names none."""
+    if isinstance(key, DispatchKey):
+        return key
+    try:
+        return parse_key(key)
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(str(error)) from None
+
+
+lock: Final = RegistryLock()
+generating: Final = ForkLock()  # for the parser and the templates, and to import them; its holder never takes `lock`
+# By operator name, whether it is defined yet or not. A name that is neither defined nor has kernels has no entry.
+kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Register this at a key to have dispatch skip it. A mark, not a kernel: calling it raises NotImplementedError."""
+    raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
+
+
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
+    return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
+
+
+_DEFAULT: Final = "default"
+
+
+def _default(make: Callable[[Any, Function], Function]) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+def _warns(operator: Any, below: Function) -> Function:
+    return hooks.gradients().warn_in_backward(operator, below)
+
+
+def _counts(operator: Any, below: Function) -> Function:
+    return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
+
+
+# Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
+fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
+    {
+        key: [Registration(key, Fallthrough(), _DEFAULT)]
+        for key in DispatchKey
+        if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
+    }
+    | {
+        key: [Registration(key, _default(_warns), _DEFAULT)]
+        for key in DispatchKey
+        if key.name.startswith("Autograd") and not key.is_alias
+    }
+    | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
+)
+# Of operators that write, in place of ADInplaceOrView's fallthrough; generated ones have kernels there that count.
+counting: Final = Registration(DispatchKey.ADInplaceOrView, _default(_counts), _DEFAULT)

@@ -1,0 +1,110 @@
+"""`get_kernel`: a kernel to call by itself, such as the one that another registration takes the place of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opwright.dispatch.compose import compose_registration, find_unloaded_below
+from opwright.dispatch.kernel_forms import BackendSelect, Registration, fallbacks, lock
+from opwright.dispatch.operator import Operator, find_operator, operators
+from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors
+from opwright.dispatch.precedence import Entry
+from opwright.errors import DispatchError
+from opwright.keys import NO_KEYS, PRIVATE, DispatchKey, KeySet
+
+__all__ = ["KernelHandle", "get_kernel"]
+
+
+class KernelHandle:
+    """One kernel of an operator at a runtime key, called directly whatever is registered for the key since.
+
+    It is invalid once its registration is taken back, with its library: calling it raises RuntimeError.
+    """
+
+    __slots__ = ("_changes", "_composed", "key", "operator", "registration")
+
+    def __init__(self, operator: Operator, key: DispatchKey, registration: Registration) -> None:
+        self.operator = operator
+        self.key = key
+        self.registration = registration
+        self._composed: dict[int, Callable[..., Any]] = {}
+        self._changes = operator.changes
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel as if dispatch had come to its key: with those of the arguments' keys that come after it.
+
+        Raises RuntimeError once the kernel is invalid."""
+        return self._call(None, args, kwargs)
+
+    def call_boxed(self, keyset: KeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel as called with these keys. Raises TypeError without a KeySet, RuntimeError."""
+        if not isinstance(keyset, KeySet):
+            raise TypeError(f"call_boxed takes a KeySet and then the operator's arguments, not {type(keyset).__name__}")
+        return self._call(keyset.bits, args, kwargs)
+
+    def _call(self, keys: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        bound = check_tensors(self.operator, tuple(self.operator.signature.bind(args, kwargs)))
+        find = self._find if keys is not None else self._find_below
+        return call_with_arrays(self.operator, bound, keys, find)
+
+    def _find_below(self, keys: int) -> Callable[..., Any]:
+        return self._find(keys & (self.key.bit - 1 | PRIVATE))
+
+    def _find(self, keys: int) -> Callable[..., Any]:
+        """The kernel as a function, for a call with these keys."""
+        keys = (0 if keys == NO_KEYS else keys) | self.key.bit
+        if self._changes == self.operator.changes and keys in self._composed:
+            return self._composed[keys]
+        while True:
+            with lock:
+                if not self._is_valid():
+                    raise RuntimeError(
+                        f"the kernel of {self.operator.name} for {self.key.name} has been invalidated: what registered "
+                        f"it{_at(self.registration)} was destroyed"
+                    )
+                about = self.operator, self.key, self.registration, keys
+                unloaded = find_unloaded_below(*about)
+                if unloaded is None:
+                    if self._changes != self.operator.changes:
+                        self._composed = {}
+                        self._changes = self.operator.changes
+                    kernel = self._composed[keys] = compose_registration(*about)
+                    return kernel
+            unloaded()  # Note [Imports and the lock]
+
+    def _is_valid(self) -> bool:
+        if operators.get(self.operator.name) is not self.operator:
+            return False
+        key = self.registration.key
+        registered = [*self.operator.registrations.get(key, ())]
+        if isinstance(key, DispatchKey):
+            registered += fallbacks.get(key, ())
+        return isinstance(self.registration.kernel, BackendSelect) or self.registration in registered
+
+    def __repr__(self) -> str:
+        return f"<KernelHandle {self.operator.name} at {self.key.name}{_at(self.registration)}>"
+
+
+def _at(registration: Registration) -> str:
+    return f" at {registration.where}" if registration.where else ""
+
+
+def get_kernel(op: str | Operator, dispatch_key: str | DispatchKey) -> KernelHandle:
+    """The kernel that serves an operator at a runtime key, also where it is one for an alias key.
+
+    For a kernel that goes on to the one it takes the place of: get that first, then register. Raises ValueError for
+    what is no operator or no key, RuntimeError for an alias key, an operator that does not exist, or one without such
+    a kernel. Semantics: `torch.library.get_kernel`.
+    """
+    if not isinstance(op, str | Operator):
+        raise ValueError(f"get_kernel({op}): expected an operator or its name, got {type(op).__name__}")
+    operator = find_operator(op.removesuffix(".default")) if isinstance(op, str) else op
+    key = dispatch_key if isinstance(dispatch_key, DispatchKey) else DispatchKey.parse(dispatch_key)
+    if key.is_alias:
+        raise RuntimeError(f"{key.name} is an alias key, which has no kernels of its own: name a runtime key")
+    with lock:
+        entry: Entry = operator.entry(key)
+    if entry.registration is None:
+        raise DispatchError(f"no kernel for {key.name} for {operator.name}")
+    return KernelHandle(operator, key, entry.registration)

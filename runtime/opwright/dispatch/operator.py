@@ -1,0 +1,308 @@
+"""Operators: from a call's arguments to the kernel that serves them.
+
+Generated stubs look `table` up themselves; everything uncommon comes here: missing entries, plain arrays, wrong types.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright import plugins
+from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
+from opwright.dispatch.conversion import Mismatch
+from opwright.dispatch.declarations import arguments_of
+from opwright.dispatch.introspection import ShownDocstring, ShownSignature
+from opwright.dispatch.kernel_forms import (
+    Registration,
+    UserKernel,
+    as_key,
+    kernels,
+    lock,
+)
+from opwright.dispatch.keywords import given_by_name, translated
+from opwright.dispatch.lost import lost_definitions, lost_operators, why_lost
+from opwright.dispatch.overload_facts import OverloadFacts, QualifiedName
+from opwright.dispatch.overloads import drop_if_empty, overloads, shared_overloads
+from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright.dispatch.signature import Signature, argument_error
+from opwright.errors import DispatchError, RegistrationError
+from opwright.keys import ARRAYS, DispatchKey, KeySet
+from opwright.missing import did_you_mean
+from opwright.state import active_modes
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.forward_rules import ForwardRule
+
+__all__ = ["Operator", "find_operator", "operators", "place_of"]
+
+Kernel = Callable[..., Any]
+
+
+operators: Final[dict[str, Operator]] = {}
+
+
+class Operator(OverloadFacts):
+    """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
+
+    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only. Left
+    out, they are read off the declaration when they are first asked for. `where` says where it is declared, `doc` what
+    its declaration says that it does. Making one defines it; a name that is taken raises RegistrationError.
+    """
+
+    __slots__ = (
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "forward_rule", "kwarg_only",
+        "namespace", "overload", "result", "straight_stub", "table", "tags",
+    )  # fmt: skip
+    __signature__ = ShownSignature()
+
+    def __init__(
+        self,
+        name: str,
+        declaration: str,
+        arguments: tuple[tuple[Any, ...], ...] | None = None,
+        *,
+        kwarg_only: int | None = None,
+        where: str = "",
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(QualifiedName(name), where)
+        self._shown_schema = None
+        self.namespace, _, rest = name.partition("::")
+        self.base, _, self.overload = rest.partition(".")
+        self.declaration = declaration
+        if arguments is not None:
+            self.arguments = arguments
+            self.kwarg_only = kwarg_only
+        self.tags = tags
+        self.table: dict[int, Kernel] = {}
+        self.doc = ""
+        self.stub = None
+        self.result: Callable[..., Any] | None = None  # makes of several results one with names
+        self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
+        self._signature: Signature | None = None
+        with lock:
+            known = operators.setdefault(name, self)
+            if known is not self:
+                raise RegistrationError(
+                    f"{name} is defined multiple times with the same name and overload name: "
+                    f"first {place_of(known)}, then {place_of(self)}"
+                )
+            self.registrations = kernels.setdefault(name, {})
+            packet = shared_overloads(f"{self.namespace}::{self.base}")
+            packet.operators[self.overload] = self
+            packet.changed()
+            for lost in (name, f"{self.namespace}::{self.base}"):
+                lost_operators.forget(lost)
+                lost_definitions.forget(lost)
+
+    @classmethod
+    def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
+        """Make an operator that a generated module declares."""
+        made = cls(name, declaration, where=where, tags=tags)
+        made.doc = doc
+        made._stub = made  # until a function takes its place: out variants have none
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("arguments", "kwarg_only"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.arguments, self.kwarg_only = arguments_of(self.declaration)
+        return getattr(self, name)
+
+    @property
+    def signature(self) -> Signature:
+        """The arguments as calls need them."""
+        if self._signature is None:
+            self._signature = Signature(self)
+        return self._signature
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self.straight_stub is not None and not kwargs:
+            signature = self.signature
+            if signature.fewest <= len(args) <= signature.positional:
+                return self.straight_stub(*args)
+        return self.call(*self.signature.bind(args, kwargs))
+
+    def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call with arguments by their other names, too (`keywords`)."""
+        return self(*args, **translated(self.base, self.signature.names, kwargs))
+
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        assert self._stub is not None
+        return self.call_by_name((), given_by_name(self._stub, values, named))
+
+    @property
+    def stub(self) -> Kernel | None:
+        """The generated function for the operator, if there is one."""
+        return self._stub
+
+    @stub.setter
+    def stub(self, stub: Kernel | None) -> None:
+        self._stub = stub
+        if stub is not None and (doc := stub.__doc__):
+            self.doc = inspect.cleandoc(doc)
+        # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
+        code = getattr(stub, "__code__", None)
+        is_straight = code is not None and (code.co_argcount or not code.co_flags & inspect.CO_VARKEYWORDS)
+        self.straight_stub = stub if is_straight else None
+
+    def call(self, *args: Any) -> Any:
+        """Dispatch. `args` are all of them in order, converted but for tensors.
+
+        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
+        """
+        keys = 0
+        for position, is_list, is_optional, has_optional_items in self.signature.tensors:
+            value = args[position]
+            if isinstance(value, Tensor) and not is_list:
+                keys |= value.keys
+            elif is_list and type(value) is list:
+                for item in value:
+                    if isinstance(item, Tensor):
+                        keys |= item.keys
+                    elif item is not None or not has_optional_items:
+                        return self._call_uncommon(args)
+            elif value is not None or not is_optional:
+                return self._call_uncommon(args)
+        modes = active_modes()
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = self.table.get(keys) or self.resolve(keys)
+        result = kernel(*args)
+        return result if self.result is None else self.result(*result)
+
+    otherwise = call  # (`lookup`)
+
+    def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
+        """Plain arrays, sequences that are no lists, lists with None; or an error."""
+        args = check_tensors(self, args)
+        if active_modes() is None and is_all_numpy(self.signature, args):
+            result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
+        else:
+            result = call_with_arrays(self, args)
+        return result if self.result is None else self.result(*result)
+
+    def convert(self, position: int, value: Any) -> Any:
+        """A value as kernels receive it for the argument at `position`. Raises ArgumentError."""
+        try:
+            return self.signature.converters[position](value)
+        except Mismatch as error:
+            raise argument_error(self, position, value, str(error)) from None
+
+    def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
+        """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
+        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
+        return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
+
+    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
+        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
+
+        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
+        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
+        be called.
+        """
+        found = as_key(key)
+
+        def register(function: Kernel) -> Kernel:
+            if not callable(function):
+                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+            code = getattr(function, "__code__", None)
+            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+            registration = Registration(found, UserKernel(function), where)
+            with lock:
+                known = self.py_kernels.setdefault(found, registration)
+                if known is not registration:
+                    raise RegistrationError(
+                        f"{self.name} has a Python kernel for {known.key_name} already"
+                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
+                    )
+                self.forget_table()
+            return function
+
+        return register
+
+    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
+        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
+        found = as_key(key)
+        with lock:
+            return bool(self.registrations.get(found))
+
+    def resolve(self, keys: int) -> Kernel:
+        """The kernel for a keyset, composed and stored; the first that is looked for loads plug-ins. Raises
+        DispatchError."""
+        if plugins.are_loaded():
+            return self._resolve(keys)
+        plugins.load(wait=False)  # another thread may load one whose module this thread is importing
+        try:
+            return self._resolve(keys)
+        except DispatchError:
+            pass
+        plugins.load()
+        return self._resolve(keys)
+
+    def _resolve(self, keys: int) -> Kernel:
+        # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
+        # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
+        # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
+        # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
+        # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
+        while True:
+            with lock:
+                if operators.get(self.name) is not self:
+                    raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
+                unloaded = find_unloaded(self, keys)
+                if unloaded is None:
+                    changes = self.changes
+                    kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
+                    if changes == self.changes:
+                        self.table[keys] = kernel
+                        return kernel
+                    continue
+            unloaded()
+
+    def undefine(self) -> None:
+        """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
+        if operators.get(self.name) is self:
+            del operators[self.name]
+            name = f"{self.namespace}::{self.base}"
+            packet = overloads[name]
+            del packet.operators[self.overload]
+            packet.changed()
+            drop_if_empty(name)
+            if not any(self.registrations.values()):
+                kernels.pop(self.name, None)
+            self.forget_table()
+
+    def forget_table(self) -> None:
+        """Drop everything computed from registrations. The lock is held."""
+        self.forget_entries()
+        self.table.clear()
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find_operator, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}{self.declaration}>"
+
+
+Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
+
+
+def place_of(operator: Operator) -> str:
+    """Return where an operator is declared, as errors say it."""
+    return f"at {operator.where}" if operator.where else "at an unknown place"
+
+
+def find_operator(name: str) -> Operator:
+    """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    if name not in operators:
+        plugins.load()
+    found = operators.get(name)
+    if found is None:
+        why = why_lost(name) or did_you_mean(name, operators)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
+    return found

@@ -1,0 +1,120 @@
+"""Facts that an operator tells of itself, under the names of PyTorch's OpOverload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opwright.dispatch.entries import Entries
+from opwright.dispatch.function_schema import SchemaView
+from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.overloads import overloads
+from opwright.dispatch.schema import parse
+from opwright.keys import DispatchKey, KeySet
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+    from opwright.dispatch.packets import Packet
+
+__all__ = ["OverloadFacts", "QualifiedName"]
+
+
+class QualifiedName(str):
+    """The name of an operator, `aten::add.Tensor`: text that may also be called for itself, as PyTorch's is a method
+    (`op.name()`)."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        """Return the name as a plain str."""
+        return str(self)
+
+
+class OverloadFacts(Entries):
+    """The part of Operator that describes; Operator is the only class that derives from it."""
+
+    __slots__ = ("_shown_schema",)
+
+    if TYPE_CHECKING:
+        namespace: str
+        base: str
+        overload: str
+        declaration: str
+        arguments: tuple[tuple[Any, ...], ...]
+        kwarg_only: int | None
+        _shown_schema: SchemaView | None
+
+    @property
+    def schema(self) -> Any:
+        """The parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
+        return parse(self.name + self.declaration)
+
+    @property
+    def _schema(self) -> SchemaView:
+        """The schema as PyTorch shows it."""
+        if self._shown_schema is None:
+            self._shown_schema = SchemaView(self.schema, self.signature.defaults)
+        return self._shown_schema
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the schema says that results share memory with arguments, none of which is written to."""
+        return self._schema._is_view_op()
+
+    @property
+    def siblings(self) -> dict[str, Operator]:
+        """All overloads of the name, this one too, by overload name."""
+        return overloads[f"{self.namespace}::{self.base}"].operators
+
+    @property
+    def overloadpacket(self) -> Packet:
+        """The packet of all overloads of the name."""
+        from opwright.dispatch.packets import find_packet
+
+        return find_packet(f"{self.namespace}::{self.base}")
+
+    _overloadpacket = overloadpacket
+
+    @property
+    def _name(self) -> str:
+        return self.name
+
+    @property
+    def _namespace(self) -> str:
+        return self.namespace
+
+    @property
+    def _opname(self) -> str:
+        return self.base
+
+    @property
+    def _overloadname(self) -> str:
+        return self.overload or "default"
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.base}.{self._overloadname}"
+
+    def _can_decompose(self) -> bool:
+        return self._decomposition() is not None
+
+    def decompose(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator's CompositeImplicitAutograd kernel; return NotImplemented where it has none."""
+        from opwright.dispatch.kernel_handles import KernelHandle
+
+        registration = self._decomposition()
+        if registration is None:
+            return NotImplemented
+        return KernelHandle(self, DispatchKey.AutogradCPU, registration)(*args, **kwargs)  # type: ignore[arg-type]
+
+    def _decomposition(self) -> Any:
+        with lock:
+            known = self.registrations.get(DispatchKey.CompositeImplicitAutograd)
+            return known[-1] if known else None
+
+    def has_kernel_for_any_dispatch_key(self, keyset: KeySet) -> bool:
+        """Whether a kernel is registered for one of these runtime keys itself."""
+        with lock:
+            return any(self.registrations.get(key) for key in keyset)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.base}.{self._overloadname}"

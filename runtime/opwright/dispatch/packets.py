@@ -1,0 +1,277 @@
+"""All overloads of an operator under one name, and which of them a call means."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from opwright import plugins
+from opwright.arrays.devices import Device, is_array
+from opwright.arrays.size import Size
+from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
+from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.keywords import other_names, translated, unknown_name
+from opwright.dispatch.lost import why_lost
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.overloads import overloads, shared_overloads
+from opwright.dispatch.signature import argument_error, element
+from opwright.dispatch.wrapped_numbers import is_number, takes_numbers
+from opwright.errors import ArgumentError, DispatchError
+from opwright.missing import did_you_mean, missing_attribute
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["Packet", "find_packet", "packet"]
+
+_packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
+_OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
+_LONGEST: Final = 6  # of lists whose element types are looked at for the cache
+_LISTS: Final = frozenset((list, tuple, Size))
+_SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
+_ONE_ELEMENT: Final = frozenset(
+    ["int", "SymInt", "float", "complex", "bool", "SymBool"]
+)  # tensors convert to these by their size
+
+
+class Packet:
+    """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
+
+    Calling it takes the first overload that fits.
+    """
+
+    __slots__ = ("__weakref__", "_chosen", "_shared", "base", "name", "namespace", "operators")
+    __signature__ = ShownSignature()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.namespace, _, self.base = name.partition("::")
+        with lock:
+            self._shared = shared_overloads(name)
+        self.operators = self._shared.operators
+        self._chosen = self._shared.chosen
+
+    @property
+    def stub(self) -> Callable[..., Any] | None:
+        """The generated function that does what calling the packet does, faster; None if there is none."""
+        return self._shared.generated
+
+    def serve_by(
+        self, function: Callable[..., Any], known: Collection[Operator], *, gives_tuples: bool = False
+    ) -> None:
+        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
+        it `gives_tuples` of what they return as a list."""
+        shared = self._shared
+        shared.generated = function
+        shared.stub = None if gives_tuples else function
+        if not shared.is_known(known):  # asked last: who defines one after this has the function forgotten
+            shared.stub = None
+        function.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
+
+    @property
+    def __name__(self) -> str:
+        return self.base
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads, `default` for the one without."""
+        return [name or "default" for name in self.operators]
+
+    def __getattr__(self, name: str) -> Operator:
+        overload = "" if name == "default" else name
+        if overload not in self.operators:
+            plugins.load()
+        found = self.operators.get(overload)
+        if found is None:
+            listed = ", ".join(self.overloads())
+            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
+            message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
+            raise missing_attribute(message, name, () if why else self.overloads())
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        stub = self._shared.stub
+        if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
+            return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
+        return stub(*args, **kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool = False) -> Any:
+        """Call the first overload that the arguments fit; where `named`, also by their other names (`keywords`).
+
+        Raises ArgumentError with each overload's reason if none fits.
+        """
+        if "out" in kwargs:
+            # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
+            names = _OPTIONS if kwargs["out"] is not None else ("out",)
+            kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
+        key: Any = (
+            tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        )
+        operator = self._chosen.get(key)
+        if operator is None:  # a first call, or one with lists, or by other names
+            if named and not other_names.isdisjoint(kwargs):
+                return self.call(args, self._translated(args, kwargs))
+            key = _types(args, kwargs)
+            operator = self._chosen.get(key) if key is not None else None
+        if operator is not None and operator.straight_stub is not None:
+            return operator.straight_stub(*args, **kwargs)
+        bound = None
+        if operator is not None:
+            with contextlib.suppress(ArgumentError):  # an int too big, for instance, which another overload may take
+                bound = operator.signature.bind(args, kwargs)
+        if operator is None or bound is None:
+            operator, bound = self._choose(args, kwargs, key if operator is None else None, named)
+        return operator.call(*bound)
+
+    def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the first overload that they fit."""
+        for operator in tuple(self.operators.values()):
+            names = operator.signature.positions
+            found = translated(self.base, names, kwargs)
+            if names.keys() >= found.keys():
+                try:
+                    self.resolve(args, found)
+                except ArgumentError:
+                    continue
+                return found
+        return translated(self.base, self._shared.names, kwargs)
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+        """The first overload that the arguments fit. Raises ArgumentError."""
+        key = _types(args, kwargs)
+        operator = self._chosen.get(key) if key is not None else None
+        return operator or self._choose(args, kwargs, key)[0]
+
+    def _choose(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, named: bool = False
+    ) -> tuple[Operator, list[Any]]:
+        reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
+        by_types = key is not None
+        operators = tuple(self.operators.values())
+        for takes_scalars in (False, True):  # numbers stand for tensors only where no overload takes them as they are
+            for operator in operators:
+                by_types = by_types and _types_decide(operator, args, kwargs)
+                try:
+                    bound = operator.signature.bind(args, kwargs)
+                    _check_tensors(operator, bound, takes_scalars)
+                except ArgumentError as error:
+                    if not takes_scalars:
+                        reasons.append(str(error))
+                    continue
+                if by_types and not takes_scalars:
+                    with lock:
+                        if tuple(self.operators.values()) == operators:
+                            self._chosen[key] = operator
+                return operator, bound
+        for name in kwargs:
+            if name not in self._shared.names:
+                hint = unknown_name(name, self._shared.names, has_others=named)
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
+        raise _no_overload(self, reasons)
+
+    def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:
+        return find_packet, (self.name,)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.base}"
+
+    def __repr__(self) -> str:
+        return f"<Packet {self.name}: {', '.join(self.overloads())}>"
+
+
+Packet.__doc__ = ShownDocstring(Packet.__doc__)  # type: ignore[assignment]  # what instances have too
+
+
+def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the choice of an overload may be remembered by: the types of the arguments, and those of what lists hold.
+    None where types do not tell enough."""
+    types: list[Any] = []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind in _SIMPLE or isinstance(value, Tensor | np.dtype):
+            types.append(kind)
+        elif kind in _LISTS and len(value) <= _LONGEST:
+            elements = tuple(map(type, value))
+            if not _SIMPLE.issuperset(elements):
+                return None
+            types.append((kind, elements))
+        else:
+            return None
+    return (tuple(types), tuple(kwargs)) if kwargs else tuple(types)
+
+
+def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the types of the arguments alone say if the overload fits: not where a tensor may convert to a number,
+    nor for names of devices and the like."""
+    signature = operator.signature
+    given = [*enumerate(args[: len(signature.types)])]
+    given += [(signature.positions[name], value) for name, value in kwargs.items() if name in signature.positions]
+    for position, value in given:
+        base = signature.types[position].rstrip("?[]0123456789")
+        if isinstance(value, str) and base != "str":
+            return base in ("Tensor", "int", "SymInt", "float", "Scalar")
+        holds_tensor = isinstance(value, Tensor | np.ndarray) or (
+            isinstance(value, list | tuple) and any(isinstance(item, Tensor | np.ndarray) for item in value)
+        )
+        if holds_tensor and base in _ONE_ELEMENT:
+            return False
+    return True
+
+
+def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) -> None:
+    """Raise ArgumentError where a tensor is declared and something else is given."""
+    signature = operator.signature
+    for position, is_list, is_optional, has_optional_items in signature.tensors:
+        value = bound[position]
+        if value is None and is_optional:
+            continue
+        if not is_list:
+            number_fits = takes_scalars and is_number(value) and takes_numbers(operator, position)
+            if not _is_tensor(value, takes_scalars) and not number_fits:
+                raise argument_error(operator, position, value)
+        elif not isinstance(value, list | tuple):
+            raise argument_error(operator, position, value)
+        else:
+            for index, item in enumerate(value):
+                if not _is_tensor(item, takes_scalars) and (item is not None or not has_optional_items):
+                    raise argument_error(operator, position, value, element(index, item))
+
+
+def _is_tensor(value: Any, takes_scalars: bool) -> bool:
+    return isinstance(value, Tensor) or is_array(value) or (takes_scalars and isinstance(value, np.generic))
+
+
+def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
+    if not reasons:
+        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
+    if len(reasons) == 1:
+        return ArgumentError(reasons[0])
+    listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
+    return ArgumentError(f"no overload of {packet.name} fits the call:\n{listed}")
+
+
+def packet(name: str) -> Packet:
+    """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
+    with lock:
+        found = _packets.get(name)
+        if found is None:
+            found = _packets[name] = Packet(name)
+        return found
+
+
+def find_packet(name: str) -> Packet:
+    """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
+    if name not in overloads or not overloads[name].operators:
+        plugins.load()
+    known = overloads.get(name)
+    if known is None or not known.operators:
+        why = why_lost(name) or did_you_mean(name, overloads)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
+    return packet(name)

@@ -1,0 +1,149 @@
+"""The one place where the runtime meets the generator: schemas parsed when someone asks for them."""
+
+from __future__ import annotations
+import __future__
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.dispatch.kernel_forms import generating
+from opwright.errors import RegistrationError
+
+if TYPE_CHECKING:
+    from opwright_codegen.schema.model import Argument as ParsedArgument
+    from opwright_codegen.schema.model import FunctionSchema
+    from opwright_codegen.schema.model import FunctionSchema as ParsedSchema
+    from opwright_codegen.schema.model import Return as ParsedReturn
+    from opwright_codegen.schema.types import Type
+    from opwright_codegen.schema.types import Type as ParsedType
+
+__all__ = [
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "incompatibilities", "located",
+    "operator_functions", "operator_parts", "parse", "parse_definition", "spell",
+]  # fmt: skip
+
+# What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
+# in-place variants look) are not asked of it: PyTorch does not either.
+_REFUSED: Final = frozenset(
+    {
+        "unknown-type",
+        "duplicate-argument",
+        "duplicate-return",
+        "default-order",
+        "default-type",
+        "vararg-default",
+        "type-arguments",
+        "reserved-overload",
+    }
+)
+
+# Defaults that schemas write as words; the rest (dtypes, devices) converters know by name.
+_WORDS: Final[dict[str, Any]] = {
+    "Mean": 1,
+    "Sum": 2,
+    **{layout.name: layout for layout in Layout},
+    **{memory_format.name: memory_format for memory_format in MemoryFormat},
+}
+
+
+def parse(text: str) -> FunctionSchema:
+    """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
+    with generating.lock:
+        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.schema.model import FunctionSchema
+
+        try:
+            return FunctionSchema.parse(text)
+        except SchemaError as error:
+            raise RegistrationError(str(error)) from None
+
+
+def parse_definition(text: str) -> FunctionSchema:
+    """Return the schema of an operator to define.
+
+    Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
+    one with, a default before `...`, a device without quotes, custom classes (there are none to register).
+    """
+    with generating.lock:
+        from opwright_codegen.schema.rules import schema_problems
+    schema: FunctionSchema = parse(text)
+    for problem in schema_problems(schema):
+        if problem.code in _REFUSED:
+            raise RegistrationError(str(problem))
+    for declared in (*(argument.type for argument in schema.arguments), *(result.type for result in schema.returns)):
+        _refuse_classes(declared)
+    return schema
+
+
+def _refuse_classes(declared: Type) -> None:
+    from opwright_codegen.schema.types import ClassType, GenericType
+
+    base = declared.base()
+    if isinstance(base, ClassType):
+        raise RegistrationError(
+            f"Unknown custom class type {base.class_name} ({base}): no custom classes are registered"
+        )
+    for inner in base.args if isinstance(base, GenericType) else ():
+        _refuse_classes(inner)
+
+
+def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+    """Return why calls written for `old` would break under `new`; nothing where they would not."""
+    with generating.lock:
+        from opwright_codegen.schema.compat import incompatibilities as found
+    return found(new, old)
+
+
+def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
+    """What an Operator is made of besides its name: declaration, arguments, and where the keyword-only ones begin."""
+    text = str(schema)
+    declaration = text[text.index("(") :]
+    arguments = tuple(
+        (argument.name, str(argument.type))
+        if argument.default is None
+        else (argument.name, str(argument.type), _default(argument.default.value))
+        for argument in schema.arguments
+    )
+    return declaration, arguments, sum(not argument.kwarg_only for argument in schema.arguments)
+
+
+def _default(value: Any) -> Any:
+    from opwright_codegen.schema.model import EnumName
+
+    if isinstance(value, EnumName):
+        return _WORDS.get(value.name, value.name)
+    return list(map(_default, value)) if isinstance(value, tuple) else value
+
+
+def spell(value: Any) -> str:
+    """A Python value as a schema writes it as a default."""
+    from opwright_codegen.schema.defaults import spell as written
+
+    return written(value)
+
+
+def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
+    """An error message that shows the place in a text, as errors of schemas do."""
+    from opwright_codegen.errors import SchemaError
+    from opwright_codegen.source import Source, Span
+
+    return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
+
+
+def operator_functions(
+    declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+
+    `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
+    is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
+    """
+    with generating.lock:
+        from opwright_codegen.output.render import render_operator
+
+        text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
+    code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+    functions: dict[str, Any] = {}
+    exec(code, known, functions)
+    return functions, text

@@ -1,0 +1,59 @@
+"""Work of the generated variants of composites: results written to arguments, or refused; written arguments copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from opwright.arrays.layouts import contiguous_strides
+from opwright.dispatch.namespaces import ops
+from opwright.hooks import hooks
+from opwright.plans.forms import Form
+from opwright.plans.plan import Plan
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["copy_written", "write_out", "write_outs", "write_self"]
+
+
+_Tensors = TypeVar("_Tensors", Tensor, Tensor | None, list[Tensor])
+
+
+def copy_written(value: _Tensors) -> _Tensors:
+    """Return a copy of a tensor or plain array, copies of those in a list; None stays None."""
+    if value is None:
+        return value
+    copies: Any = [copy_written(item) for item in value] if isinstance(value, list) else ops.aten.clone(value)
+    return copies  # type: ignore[no-any-return]  # as many as were given
+
+
+def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
+    """`out` with the elements of `result`, resized to its shape if need be (with a warning if it had elements).
+
+    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, or one of
+    them requires grad; the error says that of the operator `name`.
+    """
+    if out.edge is not None or result.edge is not None:
+        hooks.gradients().check_out(name, out, result)
+    _plan(result).target(out)
+    copied: Tensor = ops.aten.copy_(out, result)
+    return copied
+
+
+def write_outs(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """A list of results written to as many tensors. Raises RuntimeError as `write_out`, and for other numbers."""
+    if len(outs) != len(results):
+        raise RuntimeError(f"{len(results)} results do not fit into {len(outs)} out tensors")
+    for out, result in zip(outs, results, strict=True):
+        write_out(name, out, result)
+
+
+def write_self(self: Tensor, result: Tensor) -> Tensor:
+    """`self` with the elements of `result`. Raises RuntimeError if shape or dtype of the result do not fit it."""
+    _plan(result).inplace(self)
+    copied: Tensor = ops.aten.copy_(self, result)
+    return copied
+
+
+def _plan(result: Tensor) -> Plan:
+    shape = result.shape  # as torchgen's variants, an `out` that is resized becomes row-major
+    return Plan(Form(shape, contiguous_strides(shape), result.dtype), (result.array,))

@@ -1,0 +1,99 @@
+"""Python numbers where a Tensor is declared: `opwright.ops.aten.add.Tensor(x, 2)`.
+
+PyTorch takes them in its arithmetic operators (a list of names in its parser). Here the schemas say where: binary
+operators with an overload that declares a Scalar for one of the two operands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.arrays.dtypes import DType, wrapped_scalar
+from opwright.arrays.promotion import result_type
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.dispatch.conversion import converter
+from opwright.hooks import hooks
+from opwright.keys import META
+from opwright.state import active_modes
+from opwright.tensors.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["is_number", "takes_numbers", "wrap_numbers"]
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is a Python number."""
+    return isinstance(value, int | float | complex) or is_symbolic(value)
+
+
+def takes_numbers(operator: Operator, position: int) -> bool:
+    """Whether the operator takes a number for its argument at `position`, which is declared as a Tensor."""
+    operands = _operands(operator)
+    return (
+        position in operands
+        and len(operands) == 2
+        and any(
+            argument[1] == "Scalar" and place in operands
+            for overload in operator.siblings.values()
+            for place, argument in enumerate(overload.arguments)
+        )
+    )
+
+
+def wrap_numbers(operator: Operator, args: list[Any]) -> None:
+    """Replace the numbers among the operands by tensors without dimensions that promote as the numbers would.
+
+    Beside plain arrays they become plain arrays. Raises Mismatch for an int beyond 64 bits.
+    """
+    to_scalar = converter("Scalar")
+    operands = {position: args[position] for position in _operands(operator)}
+    numbers = {position: to_scalar(value) for position, value in operands.items() if is_number(value)}
+    tensors = [value for position, value in operands.items() if position not in numbers]
+    common = result_type(*tensors, *numbers.values())
+    is_plain = any(not isinstance(value, Tensor) for value in tensors)
+    for position, number in numbers.items():
+        array = _wrapped(number, common, tensors)
+        args[position] = array if is_plain else _beside(tensors, array)
+
+
+def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
+    number = wrap(array)
+    if any(tensor.keys & META for tensor in tensors):
+        fakes = hooks.fakes()
+        return fakes.as_fake(number, fakes.mode_of(tensors))
+    modes = active_modes()
+    if modes is not None and modes.include & META and not tensors:
+        fakes = hooks.fakes()
+        return fakes.as_fake(number, fakes.active_mode())
+    return number
+
+
+def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
+    """The number in its own dtype, to keep its value (300 beside int8), unless that would change the common dtype."""
+    own = np.asarray(_as_plain(number, tensors))
+    if result_type(*tensors, own) is common:
+        return own
+    return np.asarray(wrapped_scalar(own.item(), common))
+
+
+def _as_plain(number: Any, tensors: list[Any]) -> Any:
+    """The value of a symbolic number; beside tensors without data, any value of its type."""
+    kind = {SymInt: int, SymFloat: float, SymBool: bool}.get(type(number))
+    if kind is None:
+        return number
+    return kind(0) if any(isinstance(each, Tensor) and each.keys & META for each in tensors) else kind(number)
+
+
+def _operands(operator: Operator) -> list[int]:
+    """The positions of what is declared `Tensor` and not written."""
+    signature = operator.signature
+    return [
+        position
+        for position, is_list, is_optional, _ in signature.tensors
+        if not is_list and not is_optional and position not in signature.written
+    ]

@@ -1,0 +1,96 @@
+"""The names that modules had before they stood in packages: `opwright.metadata` is `opwright.plans.plan`.
+
+What was pickled, and who imports a module by its former name, gets the same module. Settings and schema files may name
+`opwright.kernels`, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Final
+
+__all__ = ["current_name", "install"]
+
+# By package: what kept its name, then what got another one.
+_KEPT: Final = {
+    "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage "
+    "view_layouts",
+    "locks": "forks interrupts registry_lock",
+    "plans": "forms kernel_errors operands",
+    "tensors": "checks construction factories results tensor",
+    "dispatch": "adapters compose conversion entries forward_rules function_schema introspection kernel_handles "
+    "keywords lost mixed_devices out_variants overload_facts overloads packets plain_arrays registry returns signature "
+    "table_calculator variants wrapped_numbers",
+    "methods": "casting functional indexing pickling printing subclassing values",
+    "library": "custom_ops libraries schema_inference schema_tags",
+}
+_RENAMED: Final = {
+    "_schema": "dispatch.schema",
+    "autocast": "amp",
+    "autograd.originals": "utils.originals",
+    "differentiable": "autograd.tensor_methods",
+    "dispatch_errors": "dispatch.errors",
+    "dispatch_table": "dispatch.precedence",
+    "dispatcher": "dispatch.operator",
+    "interop": "methods.exchange",
+    "metadata": "plans.plan",
+    "ops_namespace": "dispatch.namespaces",
+    "options": "arrays.formats",
+    "registrations": "dispatch.kernel_forms",
+}
+_CURRENT: Final = {
+    f"opwright.{former}": f"opwright.{current}"
+    for former, current in (
+        *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
+        *_RENAMED.items(),
+    )
+}
+_KERNELS: Final = "opwright.kernels"
+
+
+def current_name(name: str) -> str | None:
+    """Return what a module is called now, "opwright.plans.plan" for "opwright.metadata"; None if that is the same."""
+    if name == _KERNELS or name.startswith(f"{_KERNELS}."):
+        return name.replace(_KERNELS, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
+    module, rest = name, ""
+    while module not in _CURRENT:
+        module, dot, last = module.rpartition(".")
+        if not dot:
+            return None
+        rest = f".{last}{rest}"
+    return f"{_CURRENT[module]}{rest}"
+
+
+class _Former(MetaPathFinder, Loader):
+    """Finds modules under their former names: they are the same modules."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if current_name(fullname) else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(current_name(spec.name) or spec.name)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state  # what it was executed as
+
+
+def install() -> None:
+    """Have Python find modules under their former names. To be called once, when all of Opwright is imported.
+
+    What is loaded already is entered by name: an import of `opwright.tensor` must not set the attribute `tensor`, which
+    is a function.
+    """
+    sys.meta_path.insert(0, _Former())  # before who would find their files
+    for former, current in _CURRENT.items():
+        if current in sys.modules:
+            sys.modules[former] = sys.modules[current]

@@ -1,0 +1,152 @@
+"""The code of custom operators: rendered at their first call, shared by those of one declaration."""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from numpy import ndarray
+
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import CANONICAL, FLOATING
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.arrays.generator import Generator
+from opwright.autograd.nodes import next_sequence
+from opwright.dispatch import schema as _schema
+from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
+from opwright.dispatch.kernel_forms import Lazy, Shim
+from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.plain_arrays import call_with_arrays, check_with_arrays
+from opwright.keys import AUTOGRAD, GRAD, VIEW
+from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
+from opwright.library.custom_ops.results import result_checker
+from opwright.state import Modes, active_modes, reset_modes, set_modes
+from opwright.tensors.tensor import Tensor, wrap
+
+__all__ = ["FunctionKernel", "OperatorCode", "code_of"]
+
+Function = Callable[..., Any]
+_BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
+
+
+def unrecorded(modes: Modes) -> Modes:
+    """The same modes without autograd."""
+    return Modes(modes.include, modes.mask & _BELOW_AUTOGRAD)
+
+
+# What rendered code names.
+_KNOWN: Final[dict[str, Any]] = {
+    "CANONICAL": CANONICAL,
+    "CPU": Device("cpu"),
+    "Device": Device,
+    "FLOATING": FLOATING,
+    "GRAD": GRAD,
+    "Generator": Generator,
+    "INTS": INTS,
+    "Layout": Layout,
+    "MemoryFormat": MemoryFormat,
+    "Tensor": Tensor,
+    "UNRECORDED": Modes(0, _BELOW_AUTOGRAD),
+    "VIEW": VIEW,
+    "__name__": "opwright.library.custom_ops.rendered",
+    "active_modes": active_modes,
+    "builtins": builtins,
+    "find0": find0,
+    "find1": find1,
+    "find2": find2,
+    "find3": find3,
+    "find_items": find_items,
+    "find_list": find_list,
+    "find_some": find_some,
+    "finish": finish,
+    "is_dtype": is_dtype,
+    "is_int_list": is_int_list,
+    "keep": keep,
+    "ndarray": ndarray,
+    "new_node": new_node,
+    "next_sequence": next_sequence,
+    "refuse_keyword": refuse_keyword,
+    "reset_modes": reset_modes,
+    "set_modes": set_modes,
+    "unrecorded": unrecorded,
+    "wrap": wrap,
+}
+
+
+class OperatorCode:
+    """The factories of one declaration: they make an operator's stub, a kernel of a user's function, and the wrapper
+    that records a call. `linecache` has their text for as long as this lives."""
+
+    __slots__ = ("__weakref__", "arrays_kernel_of", "kernel_of", "recorded_by", "stub_of")
+
+    def __init__(self, declaration: str, arrays: tuple[int, ...], returns_arrays: bool) -> None:
+        file = f"<custom operator {declaration}{_shown_arrays(arrays, returns_arrays)}>"
+        functions, text = _schema.operator_functions(declaration, arrays, returns_arrays, file, _KNOWN)
+        self.stub_of: Callable[[Operator], Function] = functions["stub_of"]
+        self.kernel_of: Callable[[Function, Function], Function] = functions["kernel_of"]
+        self.arrays_kernel_of: Callable[..., Function] | None = functions.get("arrays_kernel_of")
+        self.recorded_by: Callable[..., Callable[[Function], Function]] = functions["recorded_by"]
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        weakref.finalize(self, linecache.cache.pop, file, None).atexit = False
+
+
+def _shown_arrays(arrays: tuple[int, ...], returns_arrays: bool) -> str:
+    return f" of arrays {arrays}{' to arrays' * returns_arrays}" if arrays or returns_arrays else ""
+
+
+_codes: Final[weakref.WeakValueDictionary[tuple[str, tuple[int, ...], bool], OperatorCode]] = (
+    weakref.WeakValueDictionary()
+)
+
+
+def code_of(declaration: str, arrays: tuple[int, ...] = (), returns_arrays: bool = False) -> OperatorCode:
+    """The code of a declaration, for functions that take arrays at these positions. Must not be called with the
+    registry's lock held: it may import the generator."""
+    key = declaration, arrays, returns_arrays
+    found = _codes.get(key)
+    if found is None:
+        found = _codes.setdefault(key, OperatorCode(*key))
+    return found
+
+
+class FunctionKernel(Lazy):
+    """A user's function as a kernel of a custom operator: around it rendered code, which is made when a call needs it
+    first. `arrays` are the positions of the arguments that it takes as arrays."""
+
+    __slots__ = ("_arrays", "_code", "_function", "_operator", "_returns_arrays")
+
+    def __init__(
+        self, operator: Operator, function: Function, arrays: tuple[int, ...] = (), returns_arrays: bool = False
+    ) -> None:
+        self.loaded = None
+        self.is_composite = False
+        self._operator = operator
+        self._function = function
+        self._arrays = arrays
+        self._returns_arrays = returns_arrays
+        self._code: OperatorCode | None = None
+
+    def load(self) -> None:
+        """Render. Must not be called with the lock held."""
+        operator = self._operator
+        code = self._code = code_of(operator.declaration, self._arrays, self._returns_arrays)
+        if operator.stub is None:
+            stub = code.stub_of(operator)
+            stub.__name__ = stub.__qualname__ = operator.base
+            operator.stub = stub
+        check = result_checker(operator, self._function)
+        on_arrays = None
+        if code.arrays_kernel_of is not None:
+            on_arrays = code.arrays_kernel_of(
+                self._function,
+                lambda result, args: check_with_arrays(operator, args, result, check),
+                lambda *args: call_with_arrays(operator, args),
+            )
+        self.loaded = Shim(code.kernel_of(self._function, check), None, on_arrays)
+
+    def __repr__(self) -> str:
+        return f"{self._function!r}"

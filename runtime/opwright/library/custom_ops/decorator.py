@@ -1,0 +1,111 @@
+"""`custom_op`: an operator from a Python function, its schema from the annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from numpy.typing import NDArray
+
+from opwright.dispatch import schema as _schema
+from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
+from opwright.library.schema_inference import InferredSchema, infer
+from opwright.library.schema_tags import check_tagged
+from opwright.tags import Tag, as_tags
+
+__all__ = ["custom_op"]
+
+Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Define(Protocol):
+    """The decorator, for type checkers. A function on arrays is an operator on Tensors, too, which its annotations do
+    not say: what it takes and returns stays open."""
+
+    @overload
+    def __call__(self, function: Callable[..., NDArray[Any]], /) -> CustomOpDef[..., Any]: ...
+    @overload
+    def __call__(self, function: Callable[..., tuple[NDArray[Any], ...]], /) -> CustomOpDef[..., Any]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> CustomOpDef[P, R]: ...
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> Define: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[P, R],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> CustomOpDef[P, R]: ...
+def custom_op(
+    name: str,
+    fn: Function | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> Any:
+    """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
+    decorator where `fn` is left out. Returns a CustomOpDef.
+
+    `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all. `device_types`:
+    for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken in place of the one that
+    the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
+    writes to its first argument and returns it; with `out`, to keyword-only ones.
+
+    The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
+    schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
+    `torch.library.custom_op`.
+    """
+    _check_name(name)
+
+    def define(function: Function) -> CustomOpDef[..., Any]:
+        known = as_tags(tags)
+        parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
+        return CustomOpDef(name, function, parts, device_types, known)
+
+    return define if fn is None else define(fn)
+
+
+def _check_name(name: str) -> None:
+    namespace, separator, rest = name.partition("::")
+    base, dot, overload = rest.partition(".")
+    words = (namespace, base, overload) if dot else (namespace, base)
+    if not separator or not all(word.isidentifier() for word in words):
+        raise ValueError(f"{name!r} is no qualified name of an operator: write namespace::name")
+
+
+def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
+    """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
+    if not schema.lstrip().startswith("("):
+        raise ValueError(f'{name}: expected a schema without a name, like "(Tensor x) -> Tensor", got "{schema}"')
+    parsed = _schema.parse_definition(f"{name}{schema}")
+    declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
+    written = [argument.name for argument in parsed.arguments if argument.is_write]
+    if mutates_args != "unknown" and set(written) != set(mutates_args):
+        raise ValueError(
+            f"{name}: mutates_args is {sorted(mutates_args)}, but the schema {schema} says that the operator writes to "
+            f"{sorted(written)}: make these agree"
+        )
+    check_tagged(parsed, tags)
+    mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
+    return InferredSchema(declaration, arguments, kwarg_only, mutated, (), False)

@@ -1,0 +1,358 @@
+"""`CustomOpDef`: an operator made of a Python function, and what is registered for it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Final, Generic, ParamSpec, TypeVar
+
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import DType, as_dtype
+from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
+from opwright.dispatch.introspection import place_of
+from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper, lock
+from opwright.dispatch.operator import Operator, operators
+from opwright.errors import RegistrationError
+from opwright.keys import DispatchKey
+from opwright.library.custom_ops import vmap_rules
+from opwright.library.custom_ops.code import FunctionKernel
+from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
+from opwright.library.custom_ops.devices import keys_of_devices
+from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
+from opwright.library.custom_ops.forward import JvpRule
+from opwright.library.custom_ops.registered import Registered
+from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
+from opwright.library.schema_inference import InferredSchema
+from opwright.tags import Tag
+
+__all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
+
+Function = Callable[..., Any]
+DeviceTypes = str | Sequence[str] | None
+P = ParamSpec("P")
+R = TypeVar("R")
+_definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef[..., Any]]] = weakref.WeakValueDictionary()
+
+
+class CustomOpDef(Generic[P, R]):
+    """A custom operator: call it, and register more of it. `custom_op` makes it. `P` and `R` are the parameters and the
+    result of its function, for type checkers.
+
+    `__call__` is the operator's stub, once it is rendered: a slot, so that no function of ours stands in between.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[P, R]
+
+    def __init__(
+        self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
+    ) -> None:
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", name)
+        self.__module__ = getattr(function, "__module__", "") or ""
+        self.__doc__ = function.__doc__
+        self.__call__ = functools.partial(_call_first, weakref.ref(self))
+        self._qualname = name
+        self._schema = schema
+        self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
+        keys = keys_of_devices(device_types, schema.arguments, name)
+        tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
+        with lock:
+            earlier = _definitions.get(name)
+            if earlier is not None and earlier._is_defined():
+                self._replace(earlier, schema, tags)
+            else:
+                self._registered = Registered(_new_operator(name, function, schema, tags))
+            self._disabled: dict[str, int] = {}
+            self._devices = _named(device_types)
+            self._autocast: dict[str, DType] = {}
+            self._register_defaults()
+            for key in keys:
+                self._put_kernel(key, function)
+            _definitions[name] = self
+
+    def _is_defined(self) -> bool:
+        operator = self._opoverload
+        return operators.get(operator.name) is operator
+
+    def _replace(self, earlier: CustomOpDef[..., Any], schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
+        """Take the place of a definition that was made in the same place: a cell that is run again, a module that is
+        reloaded."""
+        old, new = earlier.__wrapped__, self.__wrapped__
+        if _place(old) != _place(new):
+            raise RegistrationError(
+                f"{self._qualname} is defined twice: first by {place_of(old)}, then by {place_of(new)}. Give one of "
+                "them another name"
+            )
+        warnings.warn(
+            f"{self._qualname} is defined anew by {place_of(new)}: it takes the place of what was defined there before",
+            stacklevel=4,
+        )
+        operator = earlier._opoverload
+        registered = earlier._registered.current()
+        if operator.declaration == schema.declaration and operator.tags == tags:
+            self._registered = Registered(operator)
+            registered.give_way(self._registered)
+        else:
+            operator.undefine()
+            self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
+            registered.give_way(self._registered)
+        self._earlier = weakref.ref(earlier)
+        known: CustomOpDef[..., Any] | None = earlier
+        while known is not None:
+            known.__call__ = functools.partial(_call_first, weakref.ref(known))
+            known = None if known._earlier is None else known._earlier()
+
+    @property
+    def _opoverload(self) -> Operator:
+        """The operator, under PyTorch's name."""
+        return self._registered.current().operator
+
+    def _register_defaults(self) -> None:
+        """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
+        operator = self._opoverload
+        put = self._registered.put
+        put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
+        if self._schema.mutated:
+            put("writes", DispatchKey.ADInplaceOrView, inplace_or_view_fallback)
+        is_clear = self._returns_written or (self._schema.mutated and self._schema.declaration.endswith("-> ()"))
+        put("fake", DispatchKey.Meta, Shim((returning_written if is_clear else no_fake)(operator)))
+
+    @property
+    def _returns_written(self) -> bool:
+        tags = self._opoverload.tags
+        return Tag.inplace in tags or Tag.out in tags
+
+    def _put_kernel(self, key: DispatchKey, function: Function) -> None:
+        schema = self._schema
+        if function is self.__wrapped__:
+            kernel = FunctionKernel(self._opoverload, function, schema.arrays, schema.returns_arrays)
+        else:
+            called = without_defaults(self._opoverload, function)
+            kernel = FunctionKernel(self._opoverload, called, *arrays_wanted(function))
+        self._registered.current().put(("kernel", key), key, kernel, place_of(function))
+
+    def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Any:
+        """Register a function as the kernel of some devices, in place of the one there was; None stands for all devices
+        without one of their own. A decorator where `fn` is left out. It is called without arguments that equal their
+        defaults, so that it may leave these out or have defaults of its own. Raises RuntimeError for an unknown
+        device."""
+        keys = keys_of_devices(device_types, self._schema.arguments, self._qualname)
+
+        def register(function: Function) -> Function:
+            with lock:
+                self._devices |= _named(device_types)
+                for key in keys:
+                    self._put_kernel(key, function)
+                for device in self._disabled:
+                    self._disable(device)
+            return function
+
+        return register if fn is None else register(fn)
+
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> AbstractContextManager[None]:
+        """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
+        operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
+        own, and of one that is enabled, or disabled, already."""
+        return _KernelSwitch(self, device_type, enabled)
+
+    def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
+        change = "enable" if enabled else "disable"
+        problems = []
+        if device_type not in self._devices:
+            problems.append("no kernel was registered for this device type")
+        if enabled == (device_type not in self._disabled):
+            problems.append(f"it is {change}d already")
+        for problem in problems:
+            warnings.warn(
+                f"attempted to {change} the kernel of {self._qualname} for {device_type}, but {problem}", stacklevel=3
+            )
+
+    def _set_disabled(self, device_type: str, count: int) -> None:
+        self._disabled.pop(device_type, None)
+        if count:
+            self._disabled[device_type] = count
+            self._disable(device_type)
+        else:
+            self._registered.current().drop(("disabled", device_type))
+
+    def _disable(self, device_type: str) -> None:
+        try:
+            (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        except RuntimeError:
+            return  # no such device, of which there was a warning
+        kernel = FunctionKernel(self._opoverload, self.__wrapped__, self._schema.arrays, self._schema.returns_arrays)
+        self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
+
+    def register_fake(self, fn: Function, /) -> Function:
+        """Register what results look like without data, as `opwright.library.register_fake` says; the newest serves."""
+        if self._returns_written:
+            warnings.warn(
+                f"the fake kernel of {self._qualname} is unnecessary: an operator with the tag inplace or out returns "
+                "what it is given, also without data. It is used all the same",
+                stacklevel=2,
+            )
+        kernel = UserKernel(given_defaults(self._opoverload, fn))
+        self._registered.current().put("fake", DispatchKey.Meta, kernel, place_of(fn))
+        return fn
+
+    def register_autograd(
+        self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
+    ) -> None:
+        """Register how calls are differentiated.
+
+        `setup_context(ctx, inputs, output)` (`(ctx, inputs, keyword_only_inputs, output)` where there are keyword-only
+        arguments) saves on `ctx` what `backward(ctx, *grads)` needs, which returns a gradient or None for each
+        positional argument; `ctx` is that of `autograd.Function`. `jvp(ctx, *tangents)` is forward mode: it gets a
+        tangent or None for each positional argument, and returns one for each result.
+        Raises RuntimeError for operators that write to arguments, return nothing, or return views of several.
+        """
+        operator = self._opoverload
+        check_differentiable(operator)
+        check_functions(operator, backward, setup_context, jvp)
+        formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
+        registered = self._registered.current()
+        with lock:
+            if jvp is None:
+                registered.drop("jvp")
+            else:
+                registered.hold("jvp", JvpRule(operator, setup_context, jvp))
+            registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
+
+    def register_vmap(self, func: Function | None = None, /) -> Any:
+        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`; a
+        decorator where `func` is left out."""
+
+        def register(function: Function) -> Function:
+            with lock:
+                self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+            return function
+
+        return register if func is None else register(func)
+
+    def register_torch_dispatch(self, torch_dispatch_class: type, func: Function | None = None, /) -> Any:
+        """Register the rule for a dispatch mode or a Tensor subclass, `func(mode or class, func, types, args, kwargs)`,
+        which stands in for its `__torch_dispatch__`; a decorator where `func` is left out."""
+
+        def register(function: Function) -> Function:
+            from opwright.python_dispatch import register_rule
+
+            with lock:
+                rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+                self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            return function
+
+        return register if func is None else register(func)
+
+    def register_autocast(self, device_type: str, cast_inputs: object) -> None:
+        """Have floating-point Tensors on a device (but float64) cast to a dtype where autocast is on; the function then
+        runs without it. Raises ValueError for what is no device type."""
+        if not isinstance(device_type, str):
+            raise ValueError(f"expected the name of a device type, got {device_type!r}")
+        with lock:
+            self._autocast[Device(device_type).type] = as_dtype(cast_inputs)
+            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)))
+            self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
+
+    def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef[..., Any]], tuple[str, str]]:
+        return _restore, (self._qualname, self.__module__)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+class _KernelSwitch:
+    """The block of `set_kernel_enabled`."""
+
+    def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
+        self._definition, self._device_type, self._enabled = definition, device_type, enabled
+        self._before = 0
+
+    def __enter__(self) -> None:
+        definition = self._definition
+        definition._warn_of_no_change(self._device_type, self._enabled)
+        before = None
+        try:  # (Note [Interrupted blocks]: under the lock none comes)
+            with lock:
+                before = self._before = definition._disabled.get(self._device_type, 0)
+                definition._set_disabled(self._device_type, 0 if self._enabled else before + 1)
+        except BaseException:
+            if before is not None:
+                self._put_back()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._put_back()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _put_back(self) -> None:
+        with lock:
+            self._definition._set_disabled(self._device_type, self._before)
+
+
+def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator whose stub may not be rendered yet."""
+    found = definition()
+    assert found is not None  # it is being called
+    operator = found._opoverload
+    result = operator(*args, **kwargs)
+    if operator.stub is not None:
+        found.__call__ = operator.stub
+    return result
+
+
+def _named(device_types: DeviceTypes) -> frozenset[str]:
+    """The devices that have a kernel of their own."""
+    return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
+
+
+def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:
+    return Operator(
+        name,
+        schema.declaration,
+        schema.arguments,
+        kwarg_only=schema.kwarg_only if schema.kwarg_only < len(schema.arguments) else None,
+        where=place_of(function),
+        tags=tags,
+    )
+
+
+def _place(function: Function) -> tuple[str, ...]:
+    """Where a function is defined, however often the file is read. A cell of a notebook that is edited has another
+    file each time, but the module `__main__`."""
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__qualname__", repr(function))
+    code = getattr(function, "__code__", None)
+    file = "" if code is None else code.co_filename
+    is_cell = module == "__main__" and ("ipykernel" in file or file.startswith("<"))
+    return module, name, "" if is_cell else file
+
+
+def find_definition(op: object) -> CustomOpDef[..., Any] | None:
+    """The custom operator of that name, or that the operator belongs to; None if it is none."""
+    if isinstance(op, CustomOpDef):
+        return op
+    name = op.name if isinstance(op, Operator) else op.removesuffix(".default") if isinstance(op, str) else ""
+    found = _definitions.get(name)
+    return found if found is not None and found._is_defined() else None
+
+
+def _restore(name: str, module: str) -> CustomOpDef[..., Any]:
+    """A custom operator that was pickled by name: its module defines it."""
+    found = find_definition(name)
+    if found is None:
+        importlib.import_module(module)
+        found = find_definition(name)
+    if found is None:
+        raise RegistrationError(f"{module} defines no custom operator {name}")
+    return found

@@ -1,0 +1,32 @@
+"""The keys that kernels for devices are registered at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright.dispatch.conversion import is_tensor_like, plain_type
+from opwright.dispatch.registry import key_of_device
+from opwright.keys import DispatchKey
+
+__all__ = ["keys_of_devices"]
+
+
+def keys_of_devices(
+    device_types: str | Sequence[str] | None, arguments: Sequence[tuple[Any, ...]], name: str
+) -> list[DispatchKey]:
+    """The keys of kernels for these devices; None stands for all that have no kernel of their own.
+
+    Raises RuntimeError for an unknown device, ValueError where calls could not tell the device: there is neither a
+    Tensor among the arguments nor a `device`.
+    """
+    if device_types is None:
+        return [DispatchKey.CompositeExplicitAutograd]
+    names = [device_types] if isinstance(device_types, str) else list(device_types)
+    types = [plain_type(argument[1]) for argument in arguments]
+    if not any(map(is_tensor_like, types)) and "Device" not in [text.rstrip("?") for text in types]:
+        raise ValueError(
+            f"{name}: Functions without tensor inputs are required to have a `device: torch.device` argument, by which "
+            "calls find the kernel of a device"
+        )
+    return [key_of_device(device) for device in names]

@@ -1,0 +1,146 @@
+"""`register_kernel`, `register_autograd`, `register_vmap`, `register_autocast`, `register_torch_dispatch`: for custom
+operators and for any other operator, by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import as_dtype
+from opwright.dispatch.introspection import place_of
+from opwright.dispatch.kernel_forms import Wrapper, lock
+from opwright.dispatch.operator import Operator, find_operator
+from opwright.dispatch.registry import Removable, register
+from opwright.keys import DispatchKey
+from opwright.library.custom_ops import vmap_rules
+from opwright.library.custom_ops.definition import CustomOpDef, find_definition
+from opwright.library.custom_ops.devices import keys_of_devices
+from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
+from opwright.library.custom_ops.forward import JvpRule
+from opwright.library.custom_ops.wrappers import casting
+from opwright.library.libraries import Library, lasting_library, split_name
+
+__all__ = ["register_autocast", "register_autograd", "register_kernel", "register_torch_dispatch", "register_vmap"]
+
+Function = Callable[..., Any]
+Op = str | Operator | CustomOpDef[..., Any]
+
+
+def register_kernel(
+    op: Op, device_types: str | Sequence[str] | None, func: Function | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register a function on Tensors as an operator's kernel for some devices; None stands for all that have none. A
+    decorator where `func` is left out. It lives as long as `lib`, or as the custom operator, or for ever.
+
+    Raises RuntimeError for an unknown device. Semantics: `torch.library.register_kernel`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_kernel(device_types, func)
+    name = _name(op)
+    keys = keys_of_devices(device_types, find_operator(name).arguments, name)
+
+    def register_function(function: Function) -> Function:
+        with lock:
+            for key in keys:
+                _library(name, lib).impl(name, function, key)
+        return function
+
+    return register_function if func is None else register_function(func)
+
+
+def register_autograd(
+    op: Op,
+    backward: Function,
+    /,
+    *,
+    setup_context: Function | None = None,
+    jvp: Function | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Register how calls of an operator are differentiated: `CustomOpDef.register_autograd` says how.
+
+    It lives as long as `lib`, or as the custom operator, or for ever. Semantics: `torch.library.register_autograd`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_autograd(backward, setup_context=setup_context, jvp=jvp)
+    operator = find_operator(_name(op))
+    check_differentiable(operator)
+    check_functions(operator, backward, setup_context, jvp)
+    formula = Formula(operator, backward, setup_context)
+    made: list[Callable[[], Removable]] = []
+    if jvp is not None:
+        made.append(functools.partial(JvpRule, operator, setup_context, jvp))
+    made.append(lambda: register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    _library(operator.name, lib).keep(*made)
+    return None
+
+
+def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
+    """Register the rule by which `vmap` runs an operator, `func(info, in_dims, *args, **kwargs)`, which returns
+    `(output, out_dims)`; a decorator where `func` is left out. Semantics: `torch.library.register_vmap`."""
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_vmap(func)
+    name = find_operator(_name(op)).name
+
+    def register_function(function: Function) -> Function:
+        _library(name, lib).keep(lambda: vmap_rules.add(name, function))
+        return function
+
+    return register_function if func is None else register_function(func)
+
+
+def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: Library | None = None) -> None:
+    """Have floating-point Tensors on a device cast for an operator where autocast is on:
+    `CustomOpDef.register_autocast` says how. Semantics: `torch.library.register_autocast`."""
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_autocast(device_type, cast_inputs)
+    operator = find_operator(_name(op))
+    dtypes = {Device(device_type).type: as_dtype(cast_inputs)}
+    wrapper = Wrapper(functools.partial(casting, dtypes))
+    _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
+    return None
+
+
+def register_torch_dispatch(
+    op: Op, torch_dispatch_class: type, func: Function | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what an operator does in a dispatch mode, or for a Tensor subclass, in place of the `__torch_dispatch__`
+    of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
+    `func` is left out.
+
+    It serves exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
+    for ever. Raises RegistrationError where there is such a rule, TypeError for a class without a handler and for what
+    cannot be called. Semantics: `torch.library.register_torch_dispatch`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_torch_dispatch(torch_dispatch_class, func)
+    name = _name(op)
+
+    def register_function(function: Function) -> Function:
+        from opwright.python_dispatch import register_rule
+
+        _library(name, lib).keep(lambda: register_rule(name, torch_dispatch_class, function))
+        return function
+
+    return register_function if func is None else register_function(func)
+
+
+def _library(name: str, given: Library | None) -> Library:
+    return lasting_library(name.partition("::")[0]) if given is None else given
+
+
+def _name(op: Op) -> str:
+    """The whole name of an operator. Raises ValueError for what is none."""
+    if isinstance(op, CustomOpDef):
+        return op._qualname
+    if isinstance(op, Operator):
+        return op.name
+    split_name(op, "register")
+    return op.removesuffix(".default")

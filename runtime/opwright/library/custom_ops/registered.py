@@ -1,0 +1,89 @@
+"""What belongs to a custom operator, and goes with it: the operator itself and the kernels registered for it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from opwright.dispatch.kernel_forms import Kernel, lock
+from opwright.dispatch.lost import lost_definitions
+from opwright.dispatch.namespaces import forget
+from opwright.dispatch.operator import Operator, operators
+from opwright.dispatch.registry import Removable, register
+from opwright.keys import DispatchKey
+
+__all__ = ["Registered"]
+
+
+class Registered:
+    """An operator, and its registrations by what they are for: one for each purpose, the newest.
+
+    When this is garbage, all is taken back. `replacement` is what a later definition of the same operator registered.
+    """
+
+    __slots__ = ("__weakref__", "_held", "_keep", "operator", "replacement")
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.replacement: Registered | None = None
+        self._held: dict[Any, Removable] = {}
+        self._keep = lock.watch(self, functools.partial(_collect, operator, self._held))
+
+    def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
+        """Register a kernel in place of the one for the same purpose."""
+        with lock:
+            self.hold(purpose, register(self.operator, key, kernel, where=where))
+
+    def hold(self, purpose: Any, made: Removable) -> None:
+        """Keep what was registered, in place of what there was for the same purpose."""
+        with lock:
+            earlier = self._held.pop(purpose, None)
+            self._held[purpose] = made
+            if earlier is not None:
+                earlier.remove()
+
+    def drop(self, purpose: Any) -> None:
+        """Take one registration back."""
+        with lock:
+            earlier = self._held.pop(purpose, None)
+            if earlier is not None:
+                earlier.remove()
+
+    def current(self) -> Registered:
+        """The newest definition of the operator."""
+        found = self
+        while found.replacement is not None:
+            found = found.replacement
+        return found
+
+    def give_way(self, replacement: Registered) -> None:
+        """Take all registrations back; the operator too, unless the replacement goes on with it. The lock is held."""
+        self.replacement = replacement
+        self._keep()
+        if replacement.operator is self.operator:
+            _remove_all(self._held)
+        else:
+            _take_back(self.operator, self._held)
+
+
+def _remove_all(held: dict[Any, Removable]) -> None:
+    while held:
+        held.popitem()[1].remove()
+
+
+def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
+    """Take back what nobody holds any more; errors about what is missing will say so."""
+    with lock:
+        is_defined = operators.get(operator.name) is operator
+        _take_back(operator, held)
+        if is_defined:
+            lost_definitions.note(f"{operator.namespace}::{operator.base}", operator.where)
+            lost_definitions.note(operator.name, operator.where)
+
+
+def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
+    with lock:
+        _remove_all(held)
+        operator.undefine()
+        operator.stub = None  # it holds the operator, which holds it
+        forget(operator.namespace, operator.base)

@@ -1,0 +1,171 @@
+"""Annotations of Python functions as the types of a schema, and their default values as its defaults."""
+
+from __future__ import annotations
+
+import collections.abc
+import types
+import typing
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.arrays.devices import Device, find_backend
+from opwright.arrays.dtypes import as_dtype, dtype_name
+from opwright.dispatch import schema as _schema
+from opwright.tensors.tensor import Tensor
+from opwright.types import Number
+
+__all__ = [
+    "PARAMETERS", "RESULTS", "holds_arrays", "list_instead", "parameter_type", "result_type", "tuple_items",
+    "written_default",
+]  # fmt: skip
+
+_BASES: Final[dict[Any, str]] = {
+    Tensor: "Tensor",
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    complex: "complex",
+    Number: "Scalar",
+    np.dtype: "ScalarType",
+    Device: "Device",
+}
+_LISTS: Final = (list, collections.abc.Sequence)
+_NONE: Final = types.NoneType
+_RESULTS: Final = frozenset(("Tensor", "Tensor?", "Tensor[]", "SymInt", "float", "bool", "Scalar", "complex", "str"))
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    "bool": bool,
+    "SymInt": int,
+    "float": int | float,
+    "complex": int | float | complex,
+    "Scalar": int | float | complex,
+    "str": str,
+    "Device": str,
+}
+_HELD: Final[dict[str, Any]] = {"float": float, "complex": complex}
+
+# For messages.
+PARAMETERS: Final = (
+    "Tensor, int, float, bool, complex, str, dtype, device, types.Number (int | float | bool), arrays such as "
+    "numpy.ndarray; X | None, list[X] and Sequence[X] of these, list[X] | None, and list[Tensor | None]"
+)
+RESULTS: Final = (
+    "None, Tensor, Tensor | None, list[Tensor], int, float, bool, complex, str, types.Number, arrays such as "
+    "numpy.ndarray, and tuple[...] of these"
+)
+
+
+def parameter_type(annotation: Any) -> str | None:
+    """The type that a parameter annotated so has in a schema; None where there is none."""
+    without = _of_optional(annotation)
+    if without is not None:
+        found = _list_type(without) or _base_type(without)
+        return None if found is None else f"{found}?"
+    return _base_type(annotation) or _list_type(annotation)
+
+
+def result_type(annotation: Any) -> str | None:
+    """The type that a result annotated so has in a schema; None where there is none."""
+    items = _arguments(annotation, (tuple,))
+    if items is not None and len(items) == 2 and items[1] is ...:
+        annotation = list[items[0]]  # type: ignore[valid-type]  # any number of them
+    found = parameter_type(annotation)
+    return found if found in _RESULTS else None
+
+
+def holds_arrays(annotation: Any) -> bool:
+    """Whether the annotation stands for Tensor, or a list of them, and says that it is given as arrays."""
+    if annotation is Tensor:
+        return False
+    return _is_array(annotation) or any(holds_arrays(item) for item in typing.get_args(annotation))
+
+
+def tuple_items(annotation: Any) -> tuple[Any, ...] | None:
+    """X and Y of `tuple[X, Y]`; None for anything else, `tuple[X, ...]` among it."""
+    if typing.get_origin(annotation) is not tuple:
+        return None
+    items = typing.get_args(annotation)
+    return None if ... in items else items
+
+
+def list_instead(annotation: Any) -> str | None:
+    """`list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, where that is a type."""
+    items = [item for item in typing.get_args(annotation) if item is not ...]
+    if typing.get_origin(annotation) is not tuple or not items or any(item != items[0] for item in items):
+        return None
+    found = list[items[0]]  # type: ignore[valid-type]
+    return None if parameter_type(found) is None else str(found)
+
+
+def _base_type(annotation: Any) -> str | None:
+    try:
+        found = _BASES.get(annotation)
+    except TypeError:  # it has no hash
+        return None
+    if found is None and typing.get_origin(annotation) is np.dtype:
+        return "ScalarType"
+    return "Tensor" if found is None and _is_array(annotation) else found
+
+
+def _is_array(annotation: Any) -> bool:
+    """Whether it is the array type of a backend, alone or with parameters as in `numpy.typing.NDArray[...]`."""
+    kind = typing.get_origin(annotation) or annotation
+    value = getattr(kind, "__value__", kind)  # of a `type` alias, as which NumPy 2.5 writes NDArray
+    kind = typing.get_origin(value) or value
+    return isinstance(kind, type) and kind not in _LISTS and find_backend(kind) is not None
+
+
+def _list_type(annotation: Any) -> str | None:
+    items = _arguments(annotation, _LISTS)
+    if items is None:
+        return None
+    without = _of_optional(items[0])
+    if without is not None:
+        return "Tensor?[]" if _base_type(without) == "Tensor" else None
+    found = _base_type(items[0])
+    return None if found is None else f"{found}[]"
+
+
+def _arguments(annotation: Any, origins: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """What stands in the brackets of `list[X]`; None where it is another type, or has none."""
+    return typing.get_args(annotation) or None if typing.get_origin(annotation) in origins else None
+
+
+def _of_optional(annotation: Any) -> Any:
+    """X of `X | None` and `Optional[X]`; None for anything else."""
+    if typing.get_origin(annotation) not in (typing.Union, types.UnionType):
+        return None
+    items = typing.get_args(annotation)
+    rest = tuple(item for item in items if item is not _NONE)
+    return typing.Union[rest] if len(rest) < len(items) else None  # noqa: UP007 (of a tuple)
+
+
+def written_default(value: Any, text: str) -> tuple[str, Any]:
+    """A default of a parameter of this type as a schema writes it, and as an Operator's argument holds it.
+
+    Raises TypeError or RuntimeError for a value that the type does not take.
+    """
+    if value is None:
+        return "None", None
+    base = text.removesuffix("?")
+    if base.endswith("[]"):
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{value!r} is no list")
+        items = [written_default(item, base[:-2]) for item in value]
+        return f"[{', '.join(written for written, _ in items)}]", [held for _, held in items]
+    if base == "ScalarType" and not isinstance(value, str):
+        name = dtype_name(as_dtype(value))
+        return name, name
+    if base == "Device":
+        value = str(Device(value))
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, _DEFAULTS.get(base, ())) or (isinstance(value, bool) and base not in ("bool", "Scalar")):
+        raise TypeError(f"{value!r} is no {base}")
+    return _schema.spell(value), _HELD.get(base, _as_it_is)(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -1,0 +1,1 @@
+"""Locks that survive signals and forks."""

@@ -1,0 +1,171 @@
+"""The short names of `to`: `x.float()`, `x.cpu()`, and the views that are attributes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from opwright.arrays import dtypes
+from opwright.arrays.devices import Device, as_device
+from opwright.dispatch.namespaces import ops
+from opwright.tensors.tensor import Tensor, install_methods
+
+_bool = bool  # Castable has a method of that name
+
+
+class _Moves(Protocol):
+    """What the generated methods bring along."""
+
+    @property
+    def dtype(self) -> dtypes.DType: ...
+    def numpy_T(self) -> Tensor: ...
+    def matrix_H(self) -> Tensor: ...
+
+
+@install_methods
+class Castable:
+    """The conversions of Tensor, which is the only class that derives from it. None copies where nothing changes."""
+
+    __slots__ = ()
+
+    def to(self, *arguments: Any, **options: Any) -> Tensor:
+        """With another dtype, device or memory format, or those of another tensor: itself where nothing changes.
+
+        `to(dtype)`, `to(device, dtype=None)`, `to(other)`, each with `non_blocking`, `copy` and `memory_format`, or all
+        by keyword. Raises ArgumentError for what is none of these.
+        """
+        if len(arguments) == 1 and isinstance(arguments[0], np.dtype) and not options:
+            return _cast(self, arguments[0])
+        if arguments and _is_device(arguments[0]):
+            names = ("device", "dtype", "non_blocking", "copy")
+            options = dict(zip(names, arguments, strict=False)) | options
+            arguments = arguments[len(names) :]
+        return _call("to", self, *arguments, **options)
+
+    def cpu(self: _Moves) -> Tensor:
+        """On the CPU."""
+        return _call("to", self, device=Device("cpu"))
+
+    def cuda(self: _Moves, device: object = None) -> Tensor:
+        """On a CUDA device, the current one unless told otherwise."""
+        return _call("to", self, device=as_device("cuda" if device is None else device))
+
+    def float(self: _Moves) -> Tensor:
+        """As float32."""
+        return _cast(self, dtypes.float32)
+
+    def double(self: _Moves) -> Tensor:
+        """As float64."""
+        return _cast(self, dtypes.float64)
+
+    def half(self: _Moves) -> Tensor:
+        """As float16."""
+        return _cast(self, dtypes.float16)
+
+    def bfloat16(self: _Moves) -> Tensor:
+        """As bfloat16."""
+        return _cast(self, dtypes.bfloat16)
+
+    def byte(self: _Moves) -> Tensor:
+        """As uint8."""
+        return _cast(self, dtypes.uint8)
+
+    def char(self: _Moves) -> Tensor:
+        """As int8."""
+        return _cast(self, dtypes.int8)
+
+    def short(self: _Moves) -> Tensor:
+        """As int16."""
+        return _cast(self, dtypes.int16)
+
+    def int(self: _Moves) -> Tensor:
+        """As int32."""
+        return _cast(self, dtypes.int32)
+
+    def long(self: _Moves) -> Tensor:
+        """As int64."""
+        return _cast(self, dtypes.int64)
+
+    def bool(self: _Moves) -> Tensor:
+        """As bool."""
+        return _cast(self, dtypes.bool_)
+
+    def cfloat(self: _Moves) -> Tensor:
+        """As complex64."""
+        return _cast(self, dtypes.complex64)
+
+    def cdouble(self: _Moves) -> Tensor:
+        """As complex128."""
+        return _cast(self, dtypes.complex128)
+
+    @property
+    def T(self: _Moves) -> Tensor:
+        """The view with its dimensions reversed."""
+        return self.numpy_T()
+
+    @property
+    def mT(self) -> Tensor:
+        """The view with its last two dimensions swapped."""
+        return _call("mT", self)
+
+    @property
+    def H(self: _Moves) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        return self.matrix_H()
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of the last two dimensions."""
+        return _call("mH", self)
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, as a view; a real tensor itself. What is assigned is written into them."""
+        return _call("real", self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, as a view. Raises RuntimeError for a real tensor."""
+        return _call("imag", self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+
+@cache
+def _aten() -> Any:
+    return ops.aten
+
+
+@cache
+def _to_dtype() -> Any:
+    return _aten().to.dtype
+
+
+def _call(name: str, *arguments: Any, **options: Any) -> Tensor:
+    result: Tensor = getattr(_aten(), name)(*arguments, **options)
+    return result
+
+
+def _is_device(value: object) -> _bool:
+    """Whether it says a device: one, or a text that names no dtype."""
+    if isinstance(value, str):
+        try:
+            dtypes.as_dtype(value)
+        except TypeError:
+            return True
+        return False
+    return isinstance(value, Device) or type(value).__name__ == "device"
+
+
+def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
+    """`to.dtype`, with no search for the overload that is meant."""
+    result: Tensor = _to_dtype()(tensor, dtype)
+    return result

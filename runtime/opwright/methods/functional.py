@@ -1,0 +1,192 @@
+"""Functions whose signature is no operator's: what they return, or how many dimensions they mean, depends on an
+argument. They are PyTorch's, written over the operators, for Tensors and plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright.dispatch.namespaces import ops
+from opwright.tensors.tensor import install_methods
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def _aten() -> Any:
+    return ops.aten
+
+
+def unique(
+    input: Operand,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The unique elements in order, or the unique slices of `dim`; with them, in a tuple, where each input element's
+    equal stands among them (`return_inverse`) and how often each occurs (`return_counts`)."""
+    if dim is None:
+        found = _aten()._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = _aten().unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
+    found = _aten().unique_consecutive(input, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def _asked_for(found: tuple[Operand, Operand, Operand], inverse: bool, counts: bool) -> Any:
+    if not inverse and not counts:
+        return found[0]
+    return (found[0], *([found[1]] if inverse else []), *([found[2]] if counts else []))
+
+
+def norm(
+    input: Operand,
+    p: complex | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: Operand | None = None,
+    dtype: Any = None,
+) -> Any:
+    """The vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2.
+
+    Raises RuntimeError for any other text, the nuclear norm among them, and for "fro" over more than two dimensions.
+    """
+    if isinstance(p, str):
+        if p != "fro":
+            raise RuntimeError(f"norm: p must be a number or 'fro', but got {p!r}")
+        if dim is not None and not isinstance(dim, int) and len(dim) > 2:
+            raise RuntimeError(f"norm: the order 'fro' is for one or two dimensions, but got {len(dim)}")
+    order = 2 if p is None or isinstance(p, str) else p
+    options = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
+    return _aten().linalg_vector_norm(input, order, dim, keepdim, **options)
+
+
+@install_methods
+class Functional:
+    """These functions as methods of Tensor, which is the only class that derives from it."""
+
+    __slots__ = ()
+
+    def unique(
+        self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
+        """As `opwright.unique`."""
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(
+        self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
+        """As `opwright.unique_consecutive`."""
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def norm(
+        self,
+        p: complex | str | None = "fro",
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        dtype: Any = None,
+    ) -> Any:
+        """As `opwright.norm`."""
+        return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+def einsum(*args: Any) -> Operand:
+    """The sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands one by
+    one or in a list; or each operand before its labels as numbers, those of the result last:
+    `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    from opwright_kernels.composites.einsum import equation_of_sublists
+
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    equation, operands = (args[0], list(args[1:])) if isinstance(args[0], str) else equation_of_sublists(args)
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = list(operands[0])
+    return _aten().einsum(equation, operands)
+
+
+def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
+    """The sum of products over `dims`: the last ones of `a` with the first ones of `b` where it is a number, else two
+    lists of dimensions.
+
+    Raises RuntimeError for a negative number.
+    """
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(a.shape), len(b.shape)):
+            raise RuntimeError(
+                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}, ndim_a={len(a.shape)}, "
+                f"ndim_b={len(b.shape)}"
+            )
+        left, right = list(range(-dims, 0)), list(range(dims))
+    else:
+        left, right = ([each] if isinstance(each, int) else list(each) for each in dims)
+    return _aten().tensordot(a, b, left, right)
+
+
+def chain_matmul(*matrices: Operand, out: Operand | None = None) -> Operand:
+    """Return the product of the matrices, in the cheapest order."""
+    return _aten().chain_matmul(_listed(matrices), **({} if out is None else {"out": out}))
+
+
+def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Operand, ...]:
+    """Return views of pieces of `dim`: of one size but for the last, or of the sizes given."""
+    return tuple(_aten().split(tensor, split_size_or_sections, dim))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Operand, ...]:
+    """Return views of one shape, the one that the tensors broadcast to."""
+    return tuple(_aten().broadcast_tensors(_listed(tensors)))
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Operand, ...]:
+    """Return the coordinates of the grid that vectors span, a tensor for each. `indexing`: "ij" has the first vector
+    vary over the first dimension, "xy" over the second. Raises RuntimeError for any other word."""
+    return tuple(_aten().meshgrid(_listed(tensors), indexing="ij" if indexing is None else indexing))
+
+
+def cartesian_prod(*tensors: Any) -> Operand:
+    """Return all combinations of an element of each vector, one a row."""
+    return _aten().cartesian_prod(_listed(tensors))
+
+
+def block_diag(*tensors: Any) -> Operand:
+    """Return a matrix of the tensors along its diagonal, zero elsewhere."""
+    return _aten().block_diag(_listed(tensors))
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with one dimension or more."""
+    return _at_least("atleast_1d", tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with two dimensions or more."""
+    return _at_least("atleast_2d", tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with three dimensions or more."""
+    return _at_least("atleast_3d", tensors)
+
+
+def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
+    function = getattr(_aten(), name)
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return function(tensors[0])
+    return tuple(function(_listed(tensors)))
+
+
+def _listed(tensors: tuple[Any, ...]) -> list[Operand]:
+    """Tensors that are passed one by one, or in one list."""
+    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)

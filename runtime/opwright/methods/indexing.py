@@ -1,0 +1,252 @@
+"""`tensor[...]` and `tensor[...] = value`, written over the operators, so that they dispatch like any other call.
+
+Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
+lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
+except for the result's strides.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays.devices import backend_named, is_array, shape_of
+from opwright.arrays.dtypes import FLOATING, bool_, checked_scalar, uint8
+from opwright.arrays.layouts import surely_empty
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
+from opwright.dispatch.namespaces import ops
+from opwright.hooks import hooks
+from opwright.keys import META
+from opwright.tensors.tensor import Tensor, install_methods, wrap
+
+_WHOLE = slice(None)
+_INTS = frozenset((int, SymInt))
+_SIMPLE = frozenset((*_INTS, bool, slice))
+_NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
+_MASKS = frozenset((bool_, uint8))
+_stubs: dict[str, Callable[..., Any]] = {}
+
+
+def _call(name: str, overload: str, *arguments: Any) -> Any:
+    stub = _stubs.get(name)
+    if stub is None:
+        operator = getattr(getattr(ops.aten, name), overload)
+        stub = _stubs[name] = operator.stub or operator
+    return stub(*arguments)
+
+
+def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
+    """Return the positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple
+    of one vector for each dimension, which indexes them. The other arguments are those of `aten::nonzero`."""
+    found = (ops.aten.nonzero_numpy if as_tuple else ops.aten.nonzero).stub
+    assert found is not None
+    return tuple(found(*args, **named)) if as_tuple else found(*args, **named)
+
+
+@install_methods
+class Indexable:
+    """The indexing of Tensor, which is the only class that derives from it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) in _INTS:
+            return _select(self, 0, index)
+        if type(index) is slice and shape_of(self.array):  # type: ignore[attr-defined]
+            viewed = _sliced(self, 0, index)
+            return _call("alias", "default", self) if viewed is self else viewed
+        viewed, indices = _apply_basic(self, _as_tuple(index))
+        if indices:
+            return _call("index", "Tensor", viewed, _placed(viewed, indices))
+        return _call("alias", "default", self) if viewed is self else viewed
+
+    def nonzero(self, *, as_tuple: bool = False) -> Any:
+        """As `opwright.nonzero`."""
+        return nonzero(self, as_tuple=as_tuple)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        viewed, indices = _apply_basic(self, _as_tuple(index))
+        if not indices and type(value) in _NUMBERS:
+            _call("fill_", "Scalar", viewed, value)
+            return
+        source = _as_source(viewed, value)
+        if not indices:
+            _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
+        elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
+            _call("index_put_", "default", viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(isinstance(each, (slice, EllipsisType)) or each is None for each in index):
+        raise IndexError("a list of slices is no index: write tensor[tuple(index)]")
+    return (index,)
+
+
+def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
+    """The view that the basic indices make, and the other indices by the dimension of it that they begin at."""
+    if len(index) == 1 and type(index[0]) in _INTS:
+        return _select(self, 0, index[0]), {}
+    items = [_as_item(each) for each in index]
+    named = ellipses = 0
+    for item in items:
+        if item is Ellipsis:
+            ellipses += 1
+        else:
+            named += _consumed(item)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    ndim = len(shape_of(self.array))
+    if named > ndim:
+        if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
+            raise IndexError(_ZERO_DIM)
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    viewed, indices, dim = self, {}, 0
+    for item in items:
+        if item is Ellipsis:
+            dim += ndim - named
+        elif item is None:
+            viewed, dim = _call("unsqueeze", "default", viewed, dim), dim + 1
+        elif type(item) in _INTS:
+            viewed = _select(viewed, dim, item)
+        elif type(item) is slice:
+            viewed, dim = _sliced(viewed, dim, item), dim + 1
+        elif type(item) is bool:
+            viewed = _call("unsqueeze", "default", viewed, dim)
+            indices[dim], dim = np.zeros(1 if item else 0, np.int64), dim + 1
+        else:
+            indices[dim], dim = item, dim + _consumed(item)
+    return viewed, indices
+
+
+_ZERO_DIM = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+
+
+def _as_item(index: Any) -> Any:
+    """One index as an int, bool, slice, None, Ellipsis, or a tensor or array. Raises IndexError for anything else."""
+    if index is None or index is Ellipsis or type(index) in _SIMPLE:
+        return index
+    if isinstance(index, Tensor):
+        return _as_scalar_index(index)
+    if isinstance(index, (int, np.integer)):
+        return int(index)
+    if isinstance(index, np.bool_):
+        return bool(index)
+    if isinstance(index, (list, range)):
+        index = _as_array(index)
+    if is_array(index):
+        return _as_scalar_index(index)
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None, and tensors, arrays and lists of them are valid indices "
+        f"(got {type(index).__name__})"
+    )
+
+
+def _as_scalar_index(index: Any) -> Any:
+    """A 0-dim index is the number in it."""
+    if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
+        return index
+    if _is_mask(index):
+        return bool(index)
+    place = index.item()  # symbolic, where there is no data
+    return place if type(place) is SymInt else int(place)
+
+
+def _as_array(index: Sequence[Any]) -> Any:
+    if len(index) == 0:
+        return np.zeros(0, np.int64)
+    if any(isinstance(each, Tensor) for each in index):
+        index = [np.asarray(each) if isinstance(each, Tensor) else each for each in index]
+    try:
+        array = np.asarray(index)
+    except ValueError as error:
+        raise IndexError(f"a list used as an index must not be ragged: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise IndexError(f"a list used as an index must hold integers or bools, got {index!r}")
+    return array
+
+
+def _shape(index: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = index.shape
+    return shape
+
+
+def _is_mask(index: Any) -> bool:
+    return index.dtype in _MASKS
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions an index takes: a mask as many as it has."""
+    kind = type(item)
+    if kind in _INTS or kind is slice:
+        return 1
+    if item is None or item is Ellipsis or kind is bool:
+        return 0
+    return len(item.shape) if _is_mask(item) else 1
+
+
+def _select(viewed: Any, dim: int, place: int) -> Any:
+    shape = shape_of(viewed.array)
+    if not shape:
+        raise IndexError(_ZERO_DIM)
+    if not is_place(place, shape[dim]):
+        raise IndexError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return _call("select", "int", viewed, dim, place)
+
+
+def _sliced(viewed: Any, dim: int, item: slice) -> Any:
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
+    size: Any = shape_of(viewed.array)[dim]
+    if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
+        return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
+    start, stop, _ = item.indices(size)
+    if start == 0 and stop == size and step == 1:
+        return viewed
+    return _call("slice", "Tensor", viewed, dim, start, stop, step)
+
+
+def _placed(viewed: Any, indices: dict[int, Any]) -> list[Any]:
+    """The list for `index`: an entry per dimension up to the last index, None where there is none; one per mask."""
+    placed: list[Any] = []
+    dim = 0
+    for start, index in indices.items():
+        placed += [None] * (start - dim)
+        placed.append(index if isinstance(index, Tensor) else _constant(viewed, index))
+        dim = start + _consumed(index)
+    return placed
+
+
+def _as_source(viewed: Any, value: Any) -> Any:
+    """The value to write as a tensor: numbers in the dtype they are written to."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        number = np.asarray(checked_scalar(value, viewed.dtype))
+        if not viewed.keys & META:
+            number = backend_named(viewed.device).from_numpy(number, viewed.device.index)
+        return _constant(viewed, number)
+    if isinstance(value, np.generic) or is_array(value):
+        return _constant(viewed, value)
+    raise TypeError(
+        f"can't assign a {type(value).__name__} to a tensor of {viewed.dtype}: make it a tensor or an array first"
+    )
+
+
+def _constant(viewed: Any, array: Any) -> Any:
+    """An array as a tensor; without data, beside a tensor that has none."""
+    made = wrap(array)
+    return hooks.fakes().as_fake_beside(made, viewed) if viewed.keys & META else made
+
+
+def _without_leading_ones(source: Any, ndim: int) -> Any:
+    """A value may have more dimensions than what it is written to, if those are of size 1."""
+    while len(source.shape) > ndim and guard_or_false(source.shape[0] == 1):
+        source = _call("select", "int", source, 0, 0)
+    return source

@@ -1,0 +1,76 @@
+"""What a tensor pickles to: its storage, once for all tensors over it, and how it looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays.devices import backend_named, backend_of
+from opwright.arrays.dtypes import DType
+from opwright.arrays.layouts import Shape
+from opwright.arrays.storage import Extra, Storage, as_strided, storage_of
+from opwright.hooks import hooks
+from opwright.tensors.tensor import Tensor, wrap
+
+Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
+
+
+def reduce_tensor(tensor: Tensor) -> Reduced:
+    """How to build the tensor again: over its storage where arrays have strides (NumPy, CuPy), else from a NumPy array.
+
+    An instance of a subclass comes back as one, with its attributes. Raises RuntimeError for a tensor that an operator
+    recorded.
+    """
+    if type(tensor) is not Tensor:
+        return _instance, (type(tensor), hooks.handlers().attributes_of(tensor), *_reduce_plain(tensor))
+    return _reduce_plain(tensor)
+
+
+def _reduce_plain(tensor: Tensor) -> Reduced:
+    if not tensor.is_leaf:
+        raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
+    if not hasattr(tensor.array, "strides"):
+        backend = backend_of(tensor.array)
+        device = backend.device(tensor.array)
+        return _from_numpy, (device.type, device.index, backend.to_numpy(tensor.array), tensor.requires_grad)
+    strides = tensor.stride()
+    if any(stride < 0 for stride in strides):
+        tensor = wrap(np.ascontiguousarray(tensor.array))
+        strides = tensor.stride()
+    placed = tensor.shape, strides, tensor.storage_offset(), tensor.dtype
+    return _over_storage, (storage_of(tensor), *placed, tensor.requires_grad)
+
+
+def _instance(
+    cls: type[Tensor], attributes: dict[str, Any], rebuild: Callable[..., Tensor], arguments: tuple[Any, ...]
+) -> Tensor:
+    plain = rebuild(*arguments)
+    made: Tensor = hooks.handlers().instance_like(cls, attributes, plain)
+    return made.requires_grad_() if plain.requires_grad else made
+
+
+def _over_storage(
+    storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: DType, requires_grad: bool
+) -> Tensor:
+    tensor = wrap(as_strided(storage, shape, strides, offset, dtype))
+    tensor.extra = Extra(storage)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _from_numpy(kind: str, index: int | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    tensor = wrap(backend_named(kind).from_numpy(array, index))
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def share(tensor: Tensor) -> Tensor:
+    """A second tensor over the same storage, for `copy.copy`."""
+    if not tensor.is_leaf:
+        raise RuntimeError("Only leaf tensors can be copied by copy.copy. Use .detach() first.")
+    second = wrap(tensor.array)
+    second.extra = Extra(storage_of(tensor))
+    if type(tensor) is not Tensor:
+        handlers = hooks.handlers()
+        second = handlers.instance_like(type(tensor), handlers.attributes_of(tensor), second)
+    return second.requires_grad_() if tensor.requires_grad else second

@@ -1,0 +1,69 @@
+"""What Tensor offers to classes that derive from it (`opwright.python_dispatch`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from opwright.arrays.formats import Layout
+from opwright.hooks import hooks
+from opwright.state import exclude_keys
+from opwright.tensors.tensor import Tensor, install_methods
+
+if TYPE_CHECKING:
+    from opwright.arrays.devices import Device
+    from opwright.dispatch.operator import Operator
+
+Sub = TypeVar("Sub", bound="Tensor")
+
+
+@install_methods
+class Subclassable:
+    """The part of Tensor that makes and serves instances of its subclasses; only Tensor derives from it directly."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, func: Operator, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The handler that a subclass puts its own in place of: calls the operator without asking any handler."""
+        with exclude_keys("Python"):
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    def has_dispatch_handler(cls) -> bool:
+        """Whether the class has a `__torch_dispatch__` of its own, to be asked for operators on its instances."""
+        handler: Any = cls.__torch_dispatch__
+        own: Any = Subclassable.__torch_dispatch__
+        return getattr(handler, "__func__", handler) is not own.__func__
+
+    @staticmethod
+    def _make_subclass(cls: type[Sub], data: Tensor, require_grad: bool = False) -> Sub:
+        """An instance of a subclass over the memory of a tensor, without its history."""
+        made: Sub = hooks.handlers().make_subclass(cls, data, require_grad)
+        return made
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls: type[Sub],
+        size: Sequence[int],
+        *,
+        strides: Sequence[int] | None = None,
+        storage_offset: int | None = None,
+        dtype: object = None,
+        layout: Layout = Layout.strided,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Sub:
+        """An instance of a subclass that has no data and looks like a tensor of this size, dtype and device.
+
+        Operators on it reach the `__torch_dispatch__` of the class, which must have one: TypeError.
+        """
+        made: Sub = hooks.handlers().make_wrapper(cls, size, strides, storage_offset, dtype, device, requires_grad)
+        return made
+
+    def as_subclass(self: Any, cls: type[Sub]) -> Sub:
+        """An instance of a subclass over the same memory, at the same place in the graph."""
+        made: Sub = hooks.handlers().same_history(cls, self)
+        return made

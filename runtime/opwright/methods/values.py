@@ -1,0 +1,115 @@
+"""Tensors as Python numbers, lists of them, and NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays.devices import backend_of
+from opwright.arrays.dtypes import INEXACT, REDUCED
+from opwright.dispatch.namespaces import ops
+from opwright.hooks import hooks
+from opwright.keys import GRAD, META, PYTHON, TANGENT
+from opwright.state import with_modes
+from opwright.tensors.construction import tensor
+from opwright.tensors.tensor import install_methods
+
+__all__ = ["Valued"]
+
+
+@install_methods
+class Valued:
+    """What reads a Tensor's elements."""
+
+    __slots__ = ()
+
+    def item(self: Any) -> Any:
+        """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if with_modes(self.keys) & PYTHON:
+            return ops.aten._local_scalar_dense(self)
+        if self.keys & META:
+            return self._read_fake(".item()")
+        value = backend_of(self.array).to_numpy(self.array)
+        return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
+
+    def tolist(self: Any) -> Any:
+        """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        if self.keys & META and self.numel() == 1 and hooks.fakes().constant_of(self) is not None:
+            nested = self.item()
+            for _ in self.shape:
+                nested = [nested]
+            return nested
+        self._check_data(".tolist()")
+        value = backend_of(self.array).to_numpy(self.array)
+        return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
+
+    def __bool__(self: Any) -> bool:
+        count = self.numel()
+        if count != 1:
+            what = "no values" if count == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self._read_fake("bool()") if self.keys & META else self.item())
+
+    def __int__(self: Any) -> int:
+        return int(self._only())
+
+    def __float__(self: Any) -> float:
+        return float(self._only())
+
+    def __complex__(self: Any) -> complex:
+        return complex(self._only())
+
+    def _read_fake(self: Any, what: str) -> Any:
+        constant = hooks.fakes().constant_of(self)
+        return hooks.fakes().read_item(self.array, what) if constant is None else constant
+
+    def _check_data(self: Any, what: str) -> None:
+        if self.keys & META:
+            raise hooks.fakes().no_data(self.array, what)
+
+    def _only(self: Any) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        value = self.item()
+        if isinstance(value, complex) and value.imag == 0:
+            return value.real
+        return value
+
+    def __index__(self: Any) -> int:
+        if self.numel() != 1 or self.dtype in INEXACT:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    @property
+    def fake_mode(self: Any) -> Any:
+        """The FakeTensorMode of a fake tensor. Raises AttributeError for any other."""
+        mode = self.array.place.mode if self.keys & META else None
+        if mode is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute 'fake_mode': it is no fake tensor")
+        return mode
+
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+        """A new tensor of the data, copied, of this one's dtype and on its device unless others are named."""
+        place = self.device if device is None else device
+        return tensor(data, dtype=self.dtype if dtype is None else dtype, device=place, requires_grad=requires_grad)
+
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
+        self._check_data(".numpy()")
+        if not force:
+            keys = with_modes(self.keys)
+            if keys & GRAD:
+                raise RuntimeError(
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                )
+            if keys & TANGENT:
+                self._check_no_tangent("call numpy() on")
+            if not isinstance(self.array, np.ndarray):
+                raise TypeError(
+                    f"can't convert {self.device} device type tensor to numpy. "
+                    "Use Tensor.cpu() to copy the tensor to host memory first."
+                )
+        return backend_of(self.array).to_numpy(self.array)

@@ -1,0 +1,316 @@
+"""A Plan: what a result looks like, and how a kernel's arrays become that result.
+
+Generated kernel shims ask a rule (`opwright.rules`) for a Plan, hand its operands to the kernel, and lay out, or store,
+what comes back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.arrays import layouts
+from opwright.arrays.devices import Array, Device, backend_of
+from opwright.arrays.dtypes import (
+    CANONICAL,
+    SCALAR_TYPE_NAME,
+    DType,
+    as_dtype,
+    dtype_name,
+    wrapped_scalar,
+)
+from opwright.arrays.layouts import Shape
+from opwright.arrays.overlap import may_share, overlaps, overlaps_partially
+from opwright.arrays.promotion import castable
+from opwright.arrays.storage import new_array, resize, stride_over
+from opwright.plans.forms import Form
+from opwright.plans.kernel_errors import shown, wrong_result
+
+if TYPE_CHECKING:
+    from opwright.tensors.tensor import Tensor
+
+_INTERNAL_OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+_PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+_EXACT = frozenset((source, to) for source in CANONICAL for to in CANONICAL if np.can_cast(source, to))
+
+
+class Plan:
+    """What an output looks like, for one call."""
+
+    __slots__ = ("_device", "_given", "_shared", "form")
+
+    def __init__(self, form: Form, given: Sequence[Any] = (), device: Device | None = None) -> None:
+        self.form = form
+        self._given = given
+        self._device = device
+        self._shared = False
+
+    def __repr__(self) -> str:
+        form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
+        return f"Plan({form}, device={self.device})"
+
+    @property
+    def shape(self) -> Shape:
+        """The result's sizes."""
+        return self.form.shape
+
+    @property
+    def strides(self) -> Shape:
+        """The result's strides, in elements."""
+        return self.form.strides
+
+    @property
+    def dtype(self) -> DType:
+        """The result's dtype."""
+        return self.form.dtype
+
+    @property
+    def compute(self) -> DType:
+        """The dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted dtype."""
+        return self.form.compute
+
+    @property
+    def dims(self) -> Shape:
+        """The normalised dimensions of a reduction, `()` elsewhere."""
+        return self.form.dims
+
+    @property
+    def device(self) -> Device:
+        """The result's device: that of the first array that is not 0-dim, or of the first one."""
+        if self._device is None:
+            like = self._like()
+            self._device = Device("cpu") if like is None else backend_of(like).device(like)
+        return self._device
+
+    def _like(self) -> Array | None:
+        found = None
+        for operand in self._given:
+            if hasattr(operand, "strides"):
+                if operand.ndim:
+                    return operand
+                found = operand if found is None else found
+        return found
+
+    @property
+    def operands(self) -> Any:
+        """The operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
+
+        Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
+        """
+        form = self.form
+        if not form.casts:
+            return self._given
+        return [self._cast(given) if cast else given for given, cast in zip(self._given, form.casts, strict=True)]
+
+    def _cast(self, operand: Any) -> Any:
+        form = self.form
+        if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
+            if form.exact_scalars:
+                return wrapped_scalar(operand, form.compute)
+            rounded = wrapped_scalar(operand, form.common)
+            return rounded if form.common is form.compute else rounded.astype(form.compute)
+        if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
+            operand = cast_array(operand, form.common)
+        return cast_array(operand, form.compute)
+
+    def lay_out(self, result: Any) -> Array:
+        """The kernel's answer as a new array of exactly this dtype and these strides, copied only where it must be.
+
+        Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
+        """
+        form = self.form
+        if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
+            result = _as_array(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
+        if result.strides != form.steps:
+            return self._restride(result)
+        if self._is_fresh(result):
+            return result
+        return self._copied(result)
+
+    def _converted(self, result: Array) -> Array:
+        """The kernel's answer in the result's dtype."""
+        form = self.form
+        if result.dtype is not form.produces and not form.converts:
+            known = CANONICAL.get(result.dtype)
+            if known is None or not castable(known, form.dtype):
+                raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(form.dtype)} is declared")
+        return cast_array(result, form.dtype)
+
+    def _wrong_shape(self, result: Array) -> RuntimeError:
+        return wrong_result(f"returned shape {list(result.shape)}, but {list(self.form.shape)} is declared")
+
+    def _is_fresh(self, result: Array) -> bool:
+        # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
+        # neither.
+        if result.base is None:
+            for given in self._given:  # noqa: SIM110 (a generator costs more than the loop)
+                if result is given:
+                    return False
+            return True
+        # (an empty array shares memory with nothing, and may be an operand for all that)
+        return not any(result is given or may_share(result, given) for given in self._given)
+
+    def _restride(self, result: Array) -> Array:
+        form = self.form
+        moved = any(
+            size > 1 and have != want for size, have, want in zip(form.shape, result.strides, form.steps, strict=True)
+        )
+        if not moved and 0 not in form.shape and self._is_fresh(result):
+            return stride_over(result, form.shape, form.strides)  # only dimensions of size 1 differ: no element moves
+        return self._copied(result)
+
+    def _copied(self, result: Array) -> Array:
+        form = self.form
+        copy = np.empty(form.shape, form.dtype) if type(result) is np.ndarray else None
+        if copy is None or copy.strides != form.steps:
+            copy = new_array(form.shape, form.strides, form.dtype, result)
+        copy[...] = result
+        return copy
+
+    def target(self, out: Tensor) -> Array:
+        """The array of an `out=` tensor, resized to this shape if need be (with a warning if it had elements).
+
+        Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
+        operand, or its memory belongs to the caller and is of another shape.
+        """
+        form = self.form
+        array = out.array
+        if not castable(form.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(form.dtype, array))
+        if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
+            raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
+        if not layouts.same_shape(array.shape, form.shape):
+            resize(out, form.shape, form.strides)
+            if array.size:
+                _warn_of_resize(form.shape, array.shape)
+            array = out.array
+        self._check_overlap(array)
+        return array
+
+    def inplace(self, self_: Tensor) -> Array:
+        """The array of a tensor that the operator overwrites.
+
+        Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another
+        operand.
+        """
+        form = self.form
+        array = self_.array
+        if array.shape != form.shape:
+            raise RuntimeError(
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(form.shape)}"
+            )
+        if array.dtype is not form.dtype and not castable(form.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(form.dtype, array))
+        self._check_overlap(array)
+        return array
+
+    def _check_own_overlap(self, target: Array) -> None:
+        is_plain = target.flags.c_contiguous or self.form.may_overlap
+        if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
+            raise RuntimeError(_INTERNAL_OVERLAP)
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for given in self._given:
+            if given is target:
+                self._shared = self._shared or not self.form.pointwise
+            elif may_share(target, given):
+                if overlaps_partially(target, given):
+                    raise RuntimeError(_PARTIAL_OVERLAP)
+                self._shared = True
+
+    def out(self, target: Array) -> Array | None:
+        """`target` if the kernel may write straight into it: its own dtype, and no operand's memory; else None."""
+        form = self.form
+        if target.dtype is form.dtype is form.produces and not self._shared:
+            return target
+        return None
+
+    def store(self, result: Any, target: Array) -> None:
+        """Put the kernel's answer into `target`, by way of the result's dtype, unless it is there already."""
+        if result is target:
+            return
+        form = self.form
+        if not hasattr(result, "astype"):
+            result = _as_array(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
+        with np.errstate(all="ignore"):
+            target[...] = result
+
+
+def _as_array(result: Any) -> Array:
+    """A number or nested list as an array. Raises ContractError for what is none."""
+    if result is not None:
+        with suppress(ValueError, TypeError):  # lists of several lengths
+            return np.asarray(result)
+    raise wrong_result(f"must return an array, but returned {shown(result)}")
+
+
+class PlanApart(Plan):
+    """A Plan of an operator that reads in another order than it writes: the output may share no memory with `apart`,
+    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part."""
+
+    __slots__ = ("_apart", "_beside")
+
+    def __init__(
+        self, form: Form, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(form, given)
+        self._apart = apart
+        self._beside = beside
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for each in self._apart:
+            if each is target or (may_share(target, each) and overlaps(target, each)):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        for each in self._beside:
+            if each is not target and may_share(target, each) and overlaps_partially(target, each):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        self._shared = any(
+            (each is not target or not self.form.pointwise) and may_share(target, each)
+            for each in (*self._apart, *self._beside)
+        )
+
+
+def _cannot_cast(dtype: DType, array: Array) -> str:
+    names = SCALAR_TYPE_NAME[dtype], SCALAR_TYPE_NAME[as_dtype(array.dtype)]
+    return f"result type {names[0]} can't be cast to the desired output type {names[1]}"
+
+
+def _warn_of_resize(shape: Shape, old: Shape) -> None:
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(old)}, which does not match "
+        f"the required output shape {list(shape)}. This behavior is deprecated; call resize_(0) on the output first.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+def cast_array(array: Array, dtype: DType) -> Array:
+    """The array in another dtype, converted as C++ does, without NumPy's warnings; itself if it has that dtype."""
+    if array.dtype is dtype or array.dtype == dtype:
+        return array
+    if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
+        array = array.real
+    if (array.dtype, dtype) in _EXACT:  # nothing to warn of
+        return array.astype(dtype)
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)

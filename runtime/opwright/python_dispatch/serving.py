@@ -1,0 +1,6 @@
+"""What other rooms ask of this one (`opwright.hooks.Handlers`)."""
+
+from opwright.python_dispatch.handlers import call_handlers
+from opwright.python_dispatch.subclasses import attributes_of, instance_like, make_subclass, make_wrapper, same_history
+
+__all__ = ["attributes_of", "call_handlers", "instance_like", "make_subclass", "make_wrapper", "same_history"]

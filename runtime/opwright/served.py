@@ -1,0 +1,67 @@
+"""Importing this fills the table by which lower rooms ask higher ones (`opwright.hooks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from opwright.hooks import Fakes, Gradients, Handlers, Operators, Tools, hooks
+
+__all__: list[str] = []
+
+
+@cache
+def _operators() -> Operators:
+    from opwright.dispatch import serving
+
+    return serving
+
+
+@cache
+def _fakes() -> Fakes:
+    from opwright.fake import serving
+
+    return serving
+
+
+@cache
+def _gradients() -> Gradients:
+    from opwright.autograd import serving
+
+    return serving
+
+
+@cache
+def _handlers() -> Handlers:
+    from opwright.python_dispatch import serving
+
+    return serving
+
+
+class _Tools:
+    """What rooms around the whole give, each loaded by itself."""
+
+    @property
+    def opcheck(self) -> Callable[..., Any]:
+        from opwright.testing.checking import opcheck
+
+        return opcheck
+
+    def allow_mutation(self) -> AbstractContextManager[Any]:
+        from opwright.utils.originals import allow_mutation
+
+        return allow_mutation()
+
+
+@cache
+def _tools() -> Tools:
+    return _Tools()
+
+
+hooks.operators = _operators
+hooks.fakes = _fakes
+hooks.gradients = _gradients
+hooks.handlers = _handlers
+hooks.tools = _tools

@@ -1,0 +1,266 @@
+"""Tensors from Python values, arrays and other libraries: `tensor`, `as_tensor`, `from_numpy`, `from_dlpack`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays import dlpack
+from opwright.arrays.devices import Array, as_device, backend_named, backend_of, is_array
+from opwright.arrays.dtypes import (
+    CANONICAL,
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    DType,
+    as_dtype,
+    bool_,
+    dtype_name,
+    get_default_dtype,
+    to_complex,
+    uint64,
+)
+from opwright.arrays.layouts import Shape, contiguous_strides
+from opwright.arrays.promotion import promote, scalar_dtype
+from opwright.arrays.storage import Extra, Storage, new_array
+from opwright.hooks import hooks
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META
+from opwright.plans.plan import cast_array
+from opwright.state import active_modes
+from opwright.tensors.factories import requires_grad_of
+from opwright.tensors.tensor import Tensor, check_steps, unsupported_dtype, without_subclass, wrap
+
+
+def tensor(
+    data: Any, *, dtype: object = None, device: object = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new tensor from a number, nested sequences, an array or a tensor, always copied.
+
+    Without `dtype`: bool, int64, the default dtype or its complex partner for Python numbers, the dtype that holds all
+    of several; that of arrays and NumPy scalars. Raises ValueError for ragged sequences, TypeError for what is no
+    number, RuntimeError where a value does not fit the dtype, or gradients are asked of integers. `pin_memory` has no
+    effect.
+    """
+    made = _new_tensor(data, None if dtype is None else as_dtype(dtype), device)
+    return requires_grad_of("tensor", made, requires_grad) if requires_grad else made
+
+
+def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
+    """On the device; in a FakeTensorMode, a tensor without data that claims to be there."""
+    modes = active_modes()
+    if modes is None or not modes.include & META:
+        return _marked(wrap(_new_array(data, dtype, device)))
+    return hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+
+
+def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
+    """A tensor of the data: over its memory, if it is a tensor or array of this dtype and device, else a new one."""
+    wanted = None if dtype is None else as_dtype(dtype)
+    if (
+        isinstance(data, Tensor)
+        and wanted in (None, data.dtype)
+        and (device is None or as_device(device) == data.device)
+    ):
+        return data
+    if not isinstance(data, Tensor) and is_array(data):
+        backend = backend_of(data)
+        here = device is None or as_device(device).type == backend.name
+        if here and wanted in (None, backend.dtype(data)):
+            return from_numpy(data) if isinstance(data, np.ndarray) else wrap(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor over the memory of a NumPy array, which is never resized; negative strides are kept.
+
+    Warns of a read-only array. Raises TypeError for anything but a NumPy array and for dtypes that no tensor has,
+    ValueError for a foreign byte order and for strides that are no multiple of the element size.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    array = without_subclass(array)
+    if array.dtype not in CANONICAL:
+        kind = ValueError if array.dtype.newbyteorder("=") in CANONICAL else TypeError
+        raise kind(unsupported_dtype(array))
+    check_steps(array)
+    if not array.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable: writing to this tensor fails; opwright.tensor(array) copies it.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return borrow(array)
+
+
+def borrow(array: Array) -> Tensor:
+    """A tensor over memory that belongs to the caller: operators that would have to resize it raise."""
+    made = _marked(wrap(array))
+    made.extra = Extra(Storage(made.array, resizable=False))
+    return made
+
+
+def _marked(made: Tensor) -> Tensor:
+    """A new tensor, in inference mode as an inference tensor."""
+    modes = active_modes()
+    if modes is not None and modes.include & INFERENCE:
+        made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
+    return made
+
+
+def from_dlpack(source: Any, *, device: object = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of any DLPack producer, bfloat16 too; copied for `copy=True` or another `device`."""
+    made = wrap(dlpack.load(source, copy))
+    made.extra = Extra(Storage(made.array, resizable=False))
+    return made if device is None else as_tensor(made, device=device)
+
+
+def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
+    if isinstance(data, Tensor):
+        data, device = data.array, data.device if device is None else device
+    if is_array(data):
+        if isinstance(data, np.ndarray) and type(data) is not np.ndarray:
+            data = without_subclass(data)
+        backend = backend_of(data)
+        if device is None:
+            device = backend.device(data)
+        if hasattr(data, "strides") and as_device(device).type == backend.name:
+            return _copied(data, dtype)
+        values = _copied(backend.to_numpy(data), dtype)
+    else:
+        values = _from_python(data, dtype)
+    place = as_device("cpu" if device is None else device)
+    return backend_named(place).from_numpy(values, place.index)
+
+
+def _copied(array: Array, dtype: DType | None) -> Array:
+    """A copy in this machine's byte order; dense arrays keep their strides."""
+    if array.dtype not in CANONICAL and array.dtype.newbyteorder("=") in CANONICAL:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype not in CANONICAL:
+        raise TypeError(unsupported_dtype(array))
+    result = new_array(array.shape, contiguous_strides(array.shape), dtype or as_dtype(array.dtype), array)
+    result[...] = cast_array(array, result.dtype)
+    return result
+
+
+def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not _is_sequence(data) and not _is_number(data):
+        exported: np.ndarray[Any, Any] = _copied(_exported(data), dtype)
+        return exported
+    shape = _shape_of(data)
+    values = list(_leaves(data, shape, 0))
+    found = _common_dtype(values)
+    return _filled(values, shape, found, dtype or found)
+
+
+def _exported(data: Any) -> Any:
+    """The array of an object that offers one; RuntimeError for any other object."""
+    if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
+        return dlpack.load(data)
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+        return np.asarray(data)
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, np.generic))
+
+
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, Tensor) or is_array(value):
+        return bool(len(value.shape))
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _shape_of(data: Any) -> Shape:
+    """The shape that the first elements say."""
+    shape: list[int] = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if len(shape) > 64:
+            raise ValueError("too many dimensions: a tensor has at most 64")
+        if len(data) == 0:
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _leaves(data: Any, shape: Shape, depth: int) -> Iterator[Any]:
+    if depth == len(shape):
+        yield _leaf(data)
+        return
+    if not _is_sequence(data):
+        raise TypeError(
+            f"expected a sequence of length {shape[depth]} at dim {depth}, but {type(data).__name__} is not a sequence"
+        )
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    for element in data:
+        yield from _leaves(element, shape, depth + 1)
+
+
+def _leaf(value: Any) -> Any:
+    if _is_number(value):
+        return value
+    if isinstance(value, Tensor) or is_array(value):
+        if len(value.shape):
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return without_subclass(value)[()]
+    if isinstance(value, Sequence):
+        raise ValueError(f"expected a number, but got a sequence: {type(value).__name__}; the nesting is uneven")
+    raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+def _common_dtype(values: list[Any]) -> DType:
+    if not values:
+        return get_default_dtype()
+    found: DType | None = None
+    for kind in dict.fromkeys(value.dtype if isinstance(value, np.generic) else type(value) for value in values):
+        one = as_dtype(kind) if isinstance(kind, np.dtype) else _python_dtype(kind)
+        found = one if found is None else promote(found, one)
+    assert found is not None
+    return found
+
+
+def _python_dtype(kind: Any) -> DType:
+    if issubclass(kind, complex):
+        return to_complex(get_default_dtype())
+    return scalar_dtype(kind(0))
+
+
+def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.ndarray[Any, Any]:
+    """The values as an array of `dtype`, by way of the widest dtype of their category."""
+    if found in COMPLEX:
+        wide = np.array(values, np.complex128)
+        if dtype not in COMPLEX and dtype is not bool_:
+            raise TypeError("must be real number, not complex")
+    elif found in FLOATING:
+        wide = np.array(values, np.float64)
+        _check_range(wide, dtype)
+    else:
+        try:
+            kind = np.uint64 if dtype is uint64 and _all_natural(values) else np.int64
+            wide = np.array([int(value) for value in values], kind)
+        except OverflowError as error:
+            raise ValueError("Overflow when unpacking long long: an integer has at most 64 bits") from error
+        _check_range(wide, dtype)
+    shaped: np.ndarray[Any, Any] = cast_array(wide, dtype).reshape(shape)
+    return shaped
+
+
+def _all_natural(values: list[Any]) -> bool:
+    return all(value >= 0 for value in values)
+
+
+def _check_range(wide: np.ndarray[Any, Any], dtype: DType) -> None:
+    if dtype not in INTEGRAL or wide.size == 0:
+        return
+    info = np.iinfo(dtype)
+    lowest = -int(info.max) if dtype.kind == "u" else int(info.min)
+    if not np.isfinite(wide).all() or int(wide.max()) > info.max or int(wide.min()) < lowest:
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(dtype)} without overflow")

@@ -1,0 +1,57 @@
+"""Factories as callers have them: with `requires_grad`, which is no argument of the operators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+from opwright.arrays.dtypes import check_differentiable
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["FACTORIES", "METHODS", "install", "requires_grad_of"]
+
+Function = Callable[..., Any]
+FACTORIES: Final = (
+    "arange", "bartlett_window", "blackman_window", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
+    "full", "full_like", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "normal", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
+    "scalar_tensor", "tril_indices", "triu_indices", "zeros", "zeros_like",
+)  # fmt: skip
+METHODS: Final = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
+
+
+def _with_requires_grad(function: Function) -> Function:
+    """The function of a factory, which also takes `requires_grad`: whether the result is a leaf that requires grad.
+
+    It raises RuntimeError where that is asked of integers or bools, TypeError for anything but True, False and None.
+    """
+
+    @functools.wraps(function)
+    def factory(*args: Any, requires_grad: bool | None = None, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        return made if requires_grad is None else requires_grad_of(function.__name__, made, requires_grad)
+
+    return factory
+
+
+def requires_grad_of(name: str, made: Any, requires_grad: bool) -> Any:
+    """A new tensor that requires grad if that is asked. `name` is that of the function that made it."""
+    if type(requires_grad) is not bool:
+        raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if requires_grad:
+        if not isinstance(made, Tensor):
+            raise TypeError(f"{name}(): a plain array cannot require grad: pass a Tensor")
+        check_differentiable(made.dtype, "Only Tensors of floating point and complex dtype can require gradients")
+        made.requires_grad_()
+    return made
+
+
+def install(namespace: dict[str, Any], generated: ModuleType) -> None:
+    """Have the functions of the module with these names, and the methods of Tensor, take `requires_grad`. The methods
+    come from the generated functions: the package that attaches others may still be waiting for this one."""
+    for name in FACTORIES:
+        namespace[name] = _with_requires_grad(namespace[name])
+    for name in METHODS:
+        setattr(Tensor, name, _with_requires_grad(getattr(generated, name)))

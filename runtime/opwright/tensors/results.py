@@ -1,0 +1,100 @@
+"""Turns a kernel's answer into what an operator returns, or into an error; finds the tensors among values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from opwright.arrays.overlap import may_share
+from opwright.keys import DENSE_CPU
+from opwright.plans.kernel_errors import shown, wrong_result
+from opwright.plans.plan import Plan
+from opwright.tensors.tensor import Tensor, wrap
+
+__all__ = [
+    "new_result", "new_results", "plan_of", "plans_of", "results_of", "share_memory", "tensors_of", "wrap_list",
+    "wrap_result",
+]  # fmt: skip
+
+
+def new_result(plan: Plan, answer: Any) -> Tensor:
+    """A new tensor of the answer as the plan says, whose keys need not be found out again.
+
+    Raises RuntimeError if the answer has another shape.
+    """
+    array = plan.lay_out(answer)
+    if type(array) is not ndarray:
+        return wrap(array)
+    made = Tensor()
+    made.array = array
+    made.keys = DENSE_CPU | plan.form.odd
+    made.edge = None
+    made.extra = None
+    return made
+
+
+def new_results(plans: Sequence[Plan], answers: Any) -> list[Tensor]:
+    """Return new tensors as the plans say. Raises ContractError where the answer is no list of as many."""
+    return [new_result(plan, answer) for plan, answer in zip(plans, results_of(answers, len(plans)), strict=True)]
+
+
+def results_of(answer: Any, count: int) -> Sequence[Any]:
+    """Return a kernel's answer that has to be several. Raises ContractError for what is no tuple or list of `count`."""
+    if not isinstance(answer, tuple | list):
+        raise wrong_result(f"must return {count} results in a tuple, but returned {shown(answer)}")
+    if len(answer) != count:
+        raise wrong_result(f"must return {count} results, but returned {len(answer)}")
+    return answer
+
+
+def wrap_result(answer: Any) -> Tensor:
+    """Return a new tensor on a kernel's array. Raises ContractError for what is none."""
+    try:
+        return wrap(answer)
+    except TypeError:
+        pass
+    raise wrong_result(f"must return an array, but returned {shown(answer)}")
+
+
+def wrap_list(answer: Any) -> list[Tensor]:
+    """Return new tensors on a kernel's arrays. Raises ContractError for what is no list of arrays."""
+    if not isinstance(answer, tuple | list):
+        raise wrong_result(f"must return a list of arrays, but returned {shown(answer)}")
+    return [wrap_result(item) for item in answer]
+
+
+def plan_of(found: Any) -> Plan:
+    """Return what a rule given by path returned. Raises ContractError for what is no Plan."""
+    if isinstance(found, Plan):
+        return found
+    raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")
+
+
+def plans_of(found: Any, count: int | None = None) -> Sequence[Plan]:
+    """Return the plans of several results, `count` or any number. Raises ContractError for what is none of these."""
+    if not isinstance(found, tuple | list) or not all(isinstance(item, Plan) for item in found):
+        raise wrong_result(f"must return a Plan for each result, but returned {shown(found)}", "rule")
+    if count is not None and len(found) != count:
+        raise wrong_result(f"must return {count} plans, one for each result, but returned {len(found)}", "rule")
+    return found
+
+
+def tensors_of(values: Any) -> Iterator[Tensor]:
+    """The tensors among values, and in lists and tuples among them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from tensors_of(value)
+
+
+def share_memory(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors lie over one storage, or over memory that meets."""
+    if first is second or first.array is second.array:
+        return True
+    own, other = first.extra, second.extra
+    if own is not None and other is not None and own.storage is not None and own.storage is other.storage:
+        return True
+    return may_share(first.array, second.array)

@@ -1,0 +1,399 @@
+"""Tensor: an array of any backend, its dispatch keys, and what views, gradients and storages add when they come up.
+
+The operators and their methods are generated and attached by `opwright_aten.methods`; here is what is no operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from opwright.arrays import layouts
+from opwright.arrays.devices import Array, Device, backend_of, is_array, shape_of
+from opwright.arrays.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
+from opwright.arrays.formats import Layout
+from opwright.arrays.size import Size, size_of
+from opwright.arrays.storage import Extra, Storage, new_array, odd_bit, storage_of
+from opwright.hooks import hooks
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
+from opwright.plans.kernel_errors import shown, wrong_result
+
+ndarray = np.ndarray
+
+
+if TYPE_CHECKING:
+    from opwright.autograd.tensor_methods import Differentiable
+    from opwright.methods.casting import Castable
+    from opwright.methods.exchange import Exchangeable
+    from opwright.methods.functional import Functional
+    from opwright.methods.indexing import Indexable
+    from opwright.methods.printing import Printable
+    from opwright.methods.subclassing import Subclassable
+    from opwright.methods.values import Valued
+    from opwright_aten.methods import TensorMethods
+
+    class _Methods(
+        Indexable, Exchangeable, Valued, Castable, Functional, Printable, Differentiable, Subclassable, TensorMethods
+    ):
+        """What is installed on Tensor: by rooms above (`install_methods`), and by the generated package."""
+
+        __slots__ = ()
+
+else:
+    _Methods = object
+
+
+class Tensor(_Methods):
+    """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
+
+    `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
+    `edge` its place in the autograd graph (`opwright.autograd.nodes`; None unless `keys` has GRAD), `extra` the
+    storage, view base and gradient, once there are any.
+    """
+
+    __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+    array: Array
+    keys: int
+    edge: Any
+    extra: Extra | None
+
+    # Shape and memory
+
+    @property
+    def shape(self) -> Size:
+        """The sizes, as a tuple."""
+        array = self.array
+        return size_of(Size, array.shape if type(array) is ndarray else shape_of(array))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(shape_of(self.array))
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, a NumPy one."""
+        array = self.array
+        return array.dtype if type(array) is ndarray else backend_of(array).dtype(array)
+
+    @property
+    def device(self) -> Device:
+        """Where the data is."""
+        array = self.array
+        return _CPU if type(array) is ndarray else backend_of(array).device(array)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numel() * self.itemsize
+
+    @property
+    def layout(self) -> Layout:
+        """`Layout.strided`: there is no other."""
+        return Layout.strided
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the data is in NumPy's memory."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there is metadata alone."""
+        return self.device.type == "meta"
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
+        shape = shape_of(self.array)
+        return size_of(Size, shape) if dim is None else shape[_existing_dim(dim, len(shape))]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
+        array = self.array
+        strides = backend_of(array).strides(array)
+        return strides if dim is None else strides[_existing_dim(dim, len(strides))]
+
+    def storage_offset(self) -> int:
+        """How many elements of the storage lie before the first one."""
+        extra = self.extra
+        if extra is None or extra.storage is None:
+            array = self.array
+            if all(stride >= 0 for stride in backend_of(array).strides(array)):
+                return 0
+        return storage_of(self).offset_of(self.array)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return layouts.count(shape_of(self.array))
+
+    nelement = numel
+    ndimension = dim
+
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        return self.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 if there is none, and on the meta device."""
+        if self.keys & META:
+            if not self.is_meta:
+                raise hooks.fakes().no_data(self.array, ".data_ptr()")
+            return 0
+        return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
+
+    def is_contiguous(self, memory_format: object = None) -> bool:
+        """Whether the elements lie in row-major order (or channels last, if that is asked) without gaps."""
+        shape, strides = shape_of(self.array), self.stride()
+        match str(getattr(memory_format, "name", memory_format)).removeprefix("torch."):
+            case "None" | "contiguous_format":
+                return layouts.is_contiguous(shape, strides)
+            case "channels_last":
+                return len(shape) == 4 and layouts.is_channels_last(shape, strides)
+            case "channels_last_3d":
+                return len(shape) == 5 and layouts.is_channels_last(shape, strides)
+        raise RuntimeError(f"unsupported memory format: {memory_format}")
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self.dtype in FLOATING
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return self.dtype in COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.kind != "u" and self.dtype.kind != "b"
+
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero. Raises RuntimeError if there is not exactly one."""
+        return bool(self)
+
+    def get_device(self) -> int:
+        """The device's index; -1 where it has none."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def is_same_size(self, other: Tensor) -> bool:
+        """Whether the shapes are equal."""
+        return self.shape == other.shape
+
+    # Views and versions
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.extra is None else self.extra.base
+
+    @property
+    def _version(self) -> int:
+        if not self.keys & (AUTOGRAD | ADINPLACEORVIEW):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return storage_of(self).version
+
+    def untyped_storage(self) -> Storage:
+        """The storage shared with all views."""
+        return storage_of(self)
+
+    def is_set_to(self, other: Tensor) -> bool:
+        """Whether both look at the same memory in the same way."""
+        same = self.shape == other.shape and self.stride() == other.stride()
+        return same and self.data_ptr() == other.data_ptr()
+
+    # As a sequence
+
+    def __len__(self) -> int:
+        shape = shape_of(self.array)
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[place] for place in range(len(self)))
+
+    def __contains__(self, element: object) -> bool:
+        if isinstance(element, (Tensor, bool, int, float, complex)):
+            found: Any = self == element
+            return bool(np.any(found.numpy(force=True)))
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    # By identity, as in PyTorch; generated methods attach an elementwise __eq__.
+    __hash__ = object.__hash__
+
+
+_CPU = Device("cpu")
+_NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
+_bare_extra = Extra.__new__
+# What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
+_KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
+
+
+_OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
+_Holder = TypeVar("_Holder", bound=type)
+
+
+def install_methods(holder: _Holder) -> _Holder:
+    """Give Tensor the functions and properties of a class, which stays what it is. To be used as a decorator."""
+    for name, value in vars(holder).items():
+        if name not in _OF_CLASSES:
+            setattr(Tensor, name, value)
+    return holder
+
+
+def _existing_dim(dim: int, ndim: int) -> int:
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return layouts.wrap_dim(dim, ndim)
+
+
+def wrap(array: Array) -> Tensor:
+    """A new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
+
+    Raises TypeError for a dtype that no Tensor can have, or an array of no backend.
+    """
+    if type(array) is not ndarray:
+        return _wrap_other(array)
+    keys = _KEYS_OF_DTYPE.get(array.dtype)
+    if keys is None:
+        raise TypeError(unsupported_dtype(array))
+    shape = array.shape
+    if shape and array.flags.c_contiguous:
+        if 1 in shape or 0 in shape:
+            keys |= odd_bit(array)
+            if 0 in shape and not any(array.strides):  # NumPy gives a new empty array no strides, PyTorch does
+                array = new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
+    else:
+        keys |= ODD
+    out = Tensor()
+    out.array = array
+    out.keys = keys
+    out.edge = None
+    out.extra = None
+    return out
+
+
+def _wrap_other(array: Array) -> Tensor:
+    if isinstance(array, (np.generic, ndarray)):
+        return wrap(without_subclass(array))
+    backend = backend_of(array)
+    if backend.name in ("cuda", "meta"):
+        if backend.name == "cuda":
+            array = _as_tensors_have_it(array)
+        odd = odd_bit(array)
+    else:
+        shape = backend.shape(array)
+        simple = shape and 0 not in shape and backend.strides(array) == layouts.contiguous_strides(shape)
+        odd = 0 if simple and backend.dtype(array) not in REDUCED else ODD
+    out = Tensor()
+    out.array = array
+    out.keys = backend.keys_of(array) | odd
+    out.edge = None
+    out.extra = None
+    return out
+
+
+def without_subclass(array: Any) -> ndarray[Any, Any]:
+    """A plain array over the memory of one of a subclass; a NumPy scalar as a 0-dim array.
+
+    Raises TypeError for a masked array, whose mask would be lost.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
+    return np.asarray(array)
+
+
+def check_steps(array: ndarray[Any, Any]) -> None:
+    """Raise ValueError for an array with strides that are no number of elements, a field of a record."""
+    if not array.flags.c_contiguous and any(stride % array.itemsize for stride in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
+
+
+def _as_tensors_have_it(array: Array) -> Array:
+    """An array of CuPy with the strides that an empty tensor has: it gives new ones none, as NumPy does.
+
+    Raises TypeError for a dtype that no Tensor can have.
+    """
+    if array.dtype not in _KEYS_OF_DTYPE:
+        raise TypeError(unsupported_dtype(array))
+    if array.size == 0 and not any(array.strides):
+        return new_array(array.shape, layouts.contiguous_strides(array.shape), array.dtype, array)
+    return array
+
+
+def unsupported_dtype(array: Array) -> str:
+    """What is wrong with an array's dtype, and what would be right."""
+    if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
+        return (
+            "given numpy array has byte order different from the native byte order; convert it first, with "
+            "array.astype(array.dtype.newbyteorder('='))"
+        )
+    known = ", ".join(str(dtype) for dtype in CANONICAL)
+    library = "cupy" if type(array).__module__.startswith("cupy") else "np"
+    return f"can't convert {library}.ndarray of type {array.dtype}. The only supported types are: {known}."
+
+
+def wrap_view(base: Tensor, array: Array) -> Tensor:
+    """A tensor on an array that is a view of the one of `base`: it shares the storage and remembers the root base."""
+    extra = base.extra
+    if extra is None:
+        extra = base.extra = Extra()
+    storage = extra.storage
+    if storage is None:
+        storage = extra.storage = Storage(base.array)
+    root = extra.base
+    out = Tensor()
+    out.array = array
+    out.edge = None
+    own = out.extra = _bare_extra(Extra)
+    own.storage = storage
+    own.seen = storage.version
+    if root is None:
+        own.base = base
+    else:
+        own.base = root
+        if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
+            own.creation = creation
+    own.grad = None
+    keys = base.keys & _NOT_OF_VIEWS | VIEW
+    if type(array) is ndarray:
+        if not array.flags.c_contiguous:
+            keys |= ODD
+        elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
+            keys |= odd_bit(array)
+    elif hasattr(type(array), "flags") and not isinstance(array, np.generic):
+        keys |= odd_bit(array)
+    elif is_array(array):
+        keys |= ODD
+    else:
+        raise wrong_result(f"must return a view, but returned {shown(array)}")
+    out.keys = keys
+    return out
+
+
+def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
+    """`wrap_view` for each array."""
+    if not isinstance(arrays, tuple | list):
+        raise wrong_result(f"must return a list of views, but returned {shown(arrays)}")
+    return [wrap_view(base, array) for array in arrays]
+
+
+def is_tensor(value: object) -> bool:
+    """Whether the value is a Tensor."""
+    return isinstance(value, Tensor)

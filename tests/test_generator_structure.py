@@ -1,0 +1,109 @@
+"""The shape of the generator: its packages in the order of the pipeline, and which may import which."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
+# The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
+ORDER = [
+    "source", "errors", "schema", "formula", "read", "kernels", "derivatives", "views", "bindings", "targets",
+    "output", "explanations", "commands", "cli", "entry",
+]  # fmt: skip
+PACKAGES = [name for name in ORDER if (ROOT / name).is_dir()]
+# What targets/ holds is in the README of the folder above, with the files that each target gives.
+LISTED = [name for name in PACKAGES if name != "targets"]
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """Return what each module imports of the generator, by names within it: `schema.types`, `cli`."""
+    paths = {_name(path): path for path in ROOT.rglob("*.py")}
+    return {name: set(_imports(path, set(paths))) - {name, ""} for name, path in paths.items()}
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
+
+
+def _imports(path: Path, known: set[str]) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = {id(inner) for node in ast.walk(tree) if _is_left_out(node) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} has a relative import, which this test does not read"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in found:
+            root, _, rest = name.partition(".")
+            if root == "opwright_codegen":
+                yield rest if rest in known else rest.rpartition(".")[0]
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Whether what is below runs for type checkers alone, or only where the module is the program that was started."""
+    return isinstance(node, ast.If) and ("TYPE_CHECKING" in ast.dump(node.test) or "__main__" in ast.dump(node.test))
+
+
+def test_every_file_of_the_generator_has_a_place_in_the_order() -> None:
+    found = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert found - {"__init__"} == set(ORDER)
+    assert all("." not in name or name.partition(".")[0] in PACKAGES for name in graph())
+    assert not [name for name in graph() if name.count(".") > 1]
+
+
+def test_packages_of_the_generator_import_downwards() -> None:
+    place = {name: number for number, name in enumerate(ORDER)}
+    wrong = [
+        f"{module} imports {target}"
+        for module, targets in graph().items()
+        for target in targets
+        if module and place[target.partition(".")[0]] > place[module.partition(".")[0]]
+    ]
+    assert wrong == []
+    assert graph()[""] == set()
+
+
+def test_no_modules_of_the_generator_import_each_other() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        if module not in done:
+            for target in sorted(graph()[module]):
+                visit(target, (*path, module))
+            done.add(module)
+
+    for module in sorted(graph()):
+        visit(module, ())
+    assert len(done) > 80
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_package_of_the_generator_says_what_it_is_for(package: str) -> None:
+    readme = (ROOT / package / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 15
+    assert readme.startswith(f"# {package}/: ")
+
+
+@pytest.mark.parametrize("package", LISTED)
+def test_the_readme_of_a_package_has_a_line_for_each_file_in_import_order(package: str) -> None:
+    """Files of data stand where they like."""
+    readme = (ROOT / package / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- `([\w.]+)`: ", readme, re.MULTILINE)
+    present = {path.name for path in (ROOT / package).iterdir() if path.is_file()}
+    assert sorted(listed) == sorted(present - {"__init__.py", "README.md"})
+    order = [f"{package}.{name.removesuffix('.py')}" for name in listed]
+    early = [(module, target) for at, module in enumerate(order) for target in order[at + 1 :] if module in graph()]
+    assert [f"{module} imports {target}" for module, target in early if target in graph()[module]] == []

@@ -1,0 +1,156 @@
+"""The rooms of the runtime: every import of every file goes to the same package or to one below it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+RUNTIME = Path(__file__).parents[1] / "runtime" / "opwright"
+# From the ground up. Rooms on one line are siblings: none imports another.
+ROOMS = [
+    ["ground"],
+    ["arrays"],
+    ["symbolic", "plans"],
+    ["rules", "tensors"],
+    ["dispatch"],
+    ["methods"],
+    ["amp", "autograd", "fake", "python_dispatch"],
+    ["library"],
+    ["abi", "tools"],
+    ["facade"],
+    ["nn"],
+]
+# What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
+GROUND = (
+    "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "state", "tags", "types",
+)  # fmt: skip
+TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
+FACADE = ("", "linalg", "served", "special", "torch_alias")
+LARGEST_CIRCLE = 10
+LEFT = {}
+
+
+def _room(module: str) -> str:
+    package = module.split(".")[1] if "." in module else ""
+    for room, packages in (("ground", GROUND), ("tools", TOOLS), ("facade", FACADE)):
+        if package in packages:
+            return room
+    return package
+
+
+HEIGHTS = {room: height for height, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def _files() -> dict[str, Path]:
+    found = {}
+    for path in sorted(RUNTIME.rglob("*.py")):
+        parts = path.relative_to(RUNTIME).with_suffix("").parts
+        found[".".join(("opwright", *parts)).removesuffix(".__init__")] = path
+    return found
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    """The modules, and names in modules, that code imports: at its top or inside functions, not for type checkers."""
+    match node:
+        case ast.If(test=ast.Name("TYPE_CHECKING" | "_TYPE_CHECKING"), orelse=otherwise):
+            for part in otherwise:
+                yield from _imports(part)
+            return
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            assert level == 0, "imports name their modules in full"
+            yield from (f"{module}.{alias.name}" for alias in names)
+        case ast.Call(func=ast.Name("import_module") | ast.Attribute(attr="import_module"), args=[ast.Constant(name)]):
+            yield str(name)
+    for part in ast.iter_child_nodes(node):
+        yield from _imports(part)
+
+
+def _graph() -> dict[str, set[str]]:
+    files = _files()
+    graph = {}
+    for module, path in files.items():
+        names = set(_imports(ast.parse(path.read_text(encoding="utf-8"))))
+        found = {name if name in files else name.rpartition(".")[0] for name in names}
+        graph[module] = found & files.keys() - {module}
+    return graph
+
+
+def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The sets of files that reach each other (Tarjan's strongly connected components), the largest first."""
+    numbers: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_ones: list[str] = []
+    found = []
+
+    def visit(module: str) -> None:
+        numbers[module] = lowest[module] = len(numbers)
+        open_ones.append(module)
+        for target in graph[module]:
+            if target not in numbers:
+                visit(target)
+                lowest[module] = min(lowest[module], lowest[target])
+            elif target in open_ones:
+                lowest[module] = min(lowest[module], numbers[target])
+        if lowest[module] == numbers[module]:
+            place = open_ones.index(module)
+            found.append(sorted(open_ones[place:]))
+            del open_ones[place:]
+
+    for module in graph:
+        if module not in numbers:
+            visit(module)
+    return sorted(found, key=len, reverse=True)
+
+
+def test_every_file_has_a_room() -> None:
+    assert {_room(module) for module in _files()} == set(HEIGHTS)
+
+
+def test_imports_go_down() -> None:
+    wrong = {
+        f"{module} -> {target}"
+        for module, targets in _graph().items()
+        for target in targets
+        if (here := _room(module)) != (there := _room(target)) and HEIGHTS[here] <= HEIGHTS[there]
+    }
+    assert wrong == set()
+
+
+def test_circles_are_small_and_within_one_room() -> None:
+    for circle in _circles(_graph()):
+        if len(circle) > 1:
+            print(len(circle), *(module.removeprefix("opwright.") for module in circle))
+        assert len(circle) <= LARGEST_CIRCLE
+        assert len({_room(module) for module in circle}) == 1
+
+
+def test_the_table_of_rooms(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print what each room holds and imports: `pytest -s tests/test_rooms.py -k table`."""
+    graph, files = _graph(), _files()
+    rows = []
+    for room in HEIGHTS:
+        modules = [module for module in files if _room(module) == room]
+        lines = sum(len(files[module].read_text(encoding="utf-8").splitlines()) for module in modules)
+        below = {_room(target) for module in modules for target in graph[module]} - {room}
+        rows.append((room, len(modules), lines, " ".join(sorted(below, key=HEIGHTS.__getitem__))))
+    with capsys.disabled():
+        print(f"\n{'room':16}{'files':>6}{'lines':>7}  imports")
+        for room, count, lines, below in rows:
+            print(f"{room:16}{count:6}{lines:7}  {below}")
+    assert sum(count for _, count, _, _ in rows) == len(files)
+
+
+FOLDERS = sorted(path.parent for path in RUNTIME.rglob("__init__.py") if path.parent != RUNTIME)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(RUNTIME)))
+def test_each_room_has_a_short_readme_that_names_its_modules(folder: Path) -> None:
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 15
+    names = [path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert [name for name in names if name != "__init__" and f"`{name}" not in readme] == []
