@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import Job, read_job_derivatives, read_operators, render_namespace
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.kernels.declared import text_about
 
 if TYPE_CHECKING:
     from opwright_codegen.kernels.used_packages import UsedPackage
@@ -140,7 +141,7 @@ def _kernels(operator: Operator) -> Iterator[str]:
 def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
     """Print the code of an operator in each generated file."""
     for file, text in texts.items():
-        for place, block in enumerate(_blocks(text, schema)):
+        for place, block in enumerate((*text_about(text, schema), *_blocks(text, schema))):
             print(f"\n  {file}" if place == 0 else "", file=out)
             out.writelines(f"    {line}".rstrip() + "\n" for line in block)
 

@@ -11,16 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernels.declared import declared_in, namespace_of
 from opwright_codegen.kernels.modules import module_files
 
 __all__ = ["UsedPackage"]
 
 _PUBLIC = re.compile(r"^__all__ = (\[.*?\])$", re.MULTILINE | re.DOTALL)
-# `declare("aten::add.Tensor", "(Tensor self, …", …`
-_DECLARED = re.compile(
-    r'^_\w+ = declare\(\n    "(\w+)::([\w.]+)",\n    ((?:["\'][^\n]*\n    )*["\'][^\n]*),\n',
-    re.MULTILINE,
-)
 _PLACE = re.compile(r'^    "([\w:.]+)": "([^"]*)",', re.MULTILINE)  # of `where.py`
 _METHOD = re.compile(r'^    "(\w+)": ops\.', re.MULTILINE)
 
@@ -83,14 +79,13 @@ class UsedPackage:
         self.check()
         path = self._file("ops")
         assert path is not None
-        found = _DECLARED.findall(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
         where = self._file("where")
         places = {} if where is None else dict(_PLACE.findall(where.read_text(encoding="utf-8")))
-        operators = tuple(
-            DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", places.get(f"{namespace}::{name}", ""))
-            for namespace, name, text in found
-        )
-        return Declarations(found[0][0] if found else "", operators)
+        namespace = namespace_of(text)
+        names = [(found.schema.partition("(")[0], found.schema) for found in declared_in(text)]
+        operators = [DeclaredOperator(name, schema, places.get(f"{namespace}::{name}", "")) for name, schema in names]
+        return Declarations(namespace, tuple(operators))
 
     def check(self) -> None:
         """Raise SchemaError where Opwright generated no such package."""

@@ -20,21 +20,22 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
         "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
-        "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
-        "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-        "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
-        "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
-        "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views",
-        "move_history", "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results",
-        "next_sequence", "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first",
-        "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording",
-        "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
-        "show_result", "split_edges", "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap",
-        "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+        "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator",
+        "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+        "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
+        "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
+        "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of", "increment_version",
+        "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel",
+        "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence", "not_implemented",
+        "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history",
+        "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save", "save_all",
+        "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
+        "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
+        "wrap_views", "write_out", "write_outs", "write_self",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-ABI_VERSION = 1  # of `opwright.abi`, which has all that generated code may import of the runtime
+ABI_VERSION = 2  # of `opwright.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 

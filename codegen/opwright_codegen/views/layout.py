@@ -21,11 +21,13 @@ from opwright_codegen.formula.emit import Spelling, emit, string_text
 __all__ = [
     "LINE",
     "bracketed",
+    "chained",
     "condition",
     "docstring",
     "fill_comment",
     "fill_string",
     "formula_lines",
+    "hugged",
     "operation",
     "quoted",
 ]
@@ -44,6 +46,41 @@ def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after
     pad = " " * indent
     inner = "".join(f"{pad}    {item},\n" for item in items)
     return f"{head}\n{inner}{pad}{tail}"
+
+
+def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
+    """`head item, item tail` on one line if it fits after `indent` columns, else the items on the next if they fit
+    there, else an item a line."""
+    text = ", ".join(items)
+    if indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
+        return f"{head}{text}{tail}"
+    return _broken(head, items, tail, indent)
+
+
+def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:
+    text = ", ".join(items)
+    pad = " " * indent
+    if indent + 4 + len(text) <= LINE and "\n" not in text:
+        return f"{head}\n{pad}    {text}\n{pad}{tail}"
+    inner = "".join(f"{pad}    {_item(item, indent + 4)},\n" for item in items)
+    return f"{head}\n{inner}{pad}{tail}"
+
+
+def _item(text: str, indent: int) -> str:
+    """An item on a line of its own: a tuple that is too long for it has one item a line."""
+    is_tuple = text.startswith("(") and len(text) + indent + 1 > LINE
+    return bracketed("(", text[1:-1].split(", "), ")", indent, 1) if is_tuple else text
+
+
+def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 0) -> str:
+    """`head item, item)(more, more)`, the second call broken over lines before the first."""
+    first = f"{head}{', '.join(items)})("
+    if len(first) + indent <= LINE:
+        return hugged(first, more, ")", indent)
+    first = _broken(head, items, ")(", indent)
+    if indent + 3 + len(", ".join(more)) <= LINE:
+        return f"{first}{', '.join(more)})"
+    return _broken(first, more, ")", indent)
 
 
 def condition(tests: Sequence[str], word: str, indent: int) -> str:

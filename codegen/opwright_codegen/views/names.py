@@ -15,7 +15,7 @@ import keyword
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from opwright_codegen.schema.model import Argument, FunctionSchema
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType
 
 __all__ = [
@@ -34,14 +34,15 @@ __all__ = [
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType", "Device", "Generator",
-        "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NOT_GIVEN", "NamedTuple", "Namespace",
-        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream", "TYPE_CHECKING",
-        "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes", "annotations",
-        "PLACES", "as_tuple", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload",
-        "packet", "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__",
-        "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
-        "__package__", "__path__", "__spec__",
+        "ARRAYS", "INTS", "NOT_GIVEN", "OPERANDS", "PLACES", "TYPE_CHECKING", "A", "Any", "AttributeError", "Backend",
+        "Callable", "ClassVar", "DType", "Declarations", "Device", "Generator", "Generic", "KeyError", "Layout",
+        "MemoryFormat", "NDArray", "NamedTuple", "Namespace", "NotImplemented", "Operator", "Overloaded", "Packet",
+        "Scalar", "Sequence", "Storage", "Stream", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError",
+        "TypeVar", "active_modes", "annotations", "as_tuple", "builtins", "declare", "find0", "find1", "find2", "find3",
+        "find_items", "find_list", "find_some", "function_of", "install", "is_dtype", "is_int_list", "ndarray",
+        "overload", "result_class", "stub_of", "__all__", "__annotate__", "__annotations__", "__builtins__",
+        "__cached__", "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__",
+        "__loader__", "__name__", "__package__", "__path__", "__spec__",
     )
 )  # fmt: skip
 
@@ -109,11 +110,14 @@ class Namer:
 
 @dataclass(frozen=True, slots=True)
 class StubNames:
-    """The function that calls an operator, the Operator object behind it, and the class of several named results."""
+    """The stub of an operator, the Operator object behind it, the class of several named results, and the function that
+    calls it: the stub, or the one for all overloads where it `is_merged` with that."""
 
     stub: str
     operator: str
     result: str | None
+    function: str
+    is_merged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,7 @@ class NamespaceNames:
         for schema in schemas.values():
             overloads.setdefault(schema.name.base, []).append(schema.name.overload)
         alone = {s.name.base for s in schemas.values() if len(overloads[s.name.base]) == 1 and not returns_list(s)}
+        merged = _merged(schemas) | {name for name, s in schemas.items() if s.name.base in alone}
         namer = Namer(RESERVED)
         functions = {base: namer.claim(base) for base in overloads}
         stubs = {name: _stub_name(schema, alone, functions, namer) for name, schema in schemas.items()}
@@ -159,12 +164,37 @@ class NamespaceNames:
             for base, function in functions.items()
         }
         operators = {
-            name: StubNames(stub, private[name], _result_name(schemas[name], stub, namer))
+            name: StubNames(
+                stub,
+                private[name],
+                _result_name(schemas[name], stub, namer),
+                functions[schemas[name].name.base] if name in merged else stub,
+                name in merged,
+            )
             for name, stub in stubs.items()
         }
         results = [names.result for names in operators.values() if names.result is not None]
         public = {*functions.values(), *stubs.values(), *results}
         return NamespaceNames(operators, packets, public)
+
+
+def _merged(schemas: Mapping[str, FunctionSchema]) -> set[str]:
+    """The operators whose stub can be the function for all overloads: the others are out variants, and no argument has
+    a name that the function needs."""
+    groups: dict[str, list[tuple[str, FunctionSchema]]] = {}
+    for name, schema in schemas.items():
+        if schema.kind is not SchemaKind.OUT:
+            groups.setdefault(schema.name.base, []).append((name, schema))
+    return {
+        group[0][0]
+        for base, group in groups.items()
+        if len(group) == 1 and not returns_list(group[0][1]) and not _needs_binding(group[0][1], base)
+    }
+
+
+def _needs_binding(schema: FunctionSchema, base: str) -> bool:
+    names = [argument.name for argument in schema.arguments]
+    return schema.is_vararg or any(_is_hiding(name, ()) or name.lstrip("_").startswith(base) for name in names)
 
 
 def returns_list(schema: FunctionSchema) -> bool:

@@ -19,7 +19,8 @@ from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Parameters", "namespace_view", "parameter_list", "signature",
+    "NamespaceView", "OperatorView", "Parameter", "Parameters", "namespace_view", "parameter_list", "plain_parameters",
+    "signature",
     "tuple_text",
 ]  # fmt: skip
 
@@ -49,7 +50,8 @@ class OperatorView:
 
     `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the
     stub `is_generic`: it leaves the binding of arguments to the runtime. `ints` is the position of a list of ints that
-    may be passed one by one (Note [Ints one by one]). `result` is the class of several results with names.
+    may be passed one by one (Note [Ints one by one]). `result` is the class of several results with names. `function`
+    is what code calls it by; where it `is_merged`, that is the function for all overloads, and there is no other stub.
     """
 
     name: str
@@ -63,6 +65,8 @@ class OperatorView:
     is_generic: bool
     ints: int | None
     result: str | None
+    function: str = ""
+    is_merged: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,8 @@ def namespace_view(
             is_generic := schema.is_vararg or any(p.name != p.argument.name for p in parameters),
             None if is_generic else _ints(parameters),
             found.result,
+            found.function,
+            found.is_merged,
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
@@ -264,6 +270,16 @@ def parameter_list(
             found.insert(position, "*")
             break
     return found
+
+
+def plain_parameters(parameters: Sequence[Parameter], ints: int | None = None) -> list[str]:
+    """Parameters as a `def` without annotations has them; more as in `parameter_list`."""
+    found = [p.name if p.default is None else f"{p.name}={p.default}" for p in parameters]
+    if ints is not None:
+        found.insert(ints + 1, "*more")
+        return found
+    keyword = next((i for i, p in enumerate(parameters) if p.argument.kwarg_only), None)
+    return found if keyword is None else [*found[:keyword], "*", *found[keyword:]]
 
 
 def signature(name: str, parameters: Sequence[str], returned: str, indent: int = 0, end: str = ":") -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
+from opwright.dispatch.declarations import arguments_of
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
 from opwright.dispatch.kernel_forms import (
     Registration,
@@ -35,7 +36,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.forward_rules import ForwardRule
 
-__all__ = ["Operator", "declare", "find_operator", "operators"]
+__all__ = ["Operator", "find_operator", "operators", "place_of"]
 
 Kernel = Callable[..., Any]
 
@@ -46,9 +47,9 @@ operators: Final[dict[str, Operator]] = {}
 class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
-    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
-    `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
-    that is taken raises RegistrationError.
+    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only. Left
+    out, they are read off the declaration when they are first asked for. `where` says where it is declared, `doc` what
+    its declaration says that it does. Making one defines it; a name that is taken raises RegistrationError.
     """
 
     __slots__ = (
@@ -61,7 +62,7 @@ class Operator(OverloadFacts):
         self,
         name: str,
         declaration: str,
-        arguments: tuple[tuple[Any, ...], ...],
+        arguments: tuple[tuple[Any, ...], ...] | None = None,
         *,
         kwarg_only: int | None = None,
         where: str = "",
@@ -72,8 +73,9 @@ class Operator(OverloadFacts):
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
-        self.arguments = arguments
-        self.kwarg_only = kwarg_only
+        if arguments is not None:
+            self.arguments = arguments
+            self.kwarg_only = kwarg_only
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.doc = ""
@@ -86,7 +88,7 @@ class Operator(OverloadFacts):
             if known is not self:
                 raise RegistrationError(
                     f"{name} is defined multiple times with the same name and overload name: "
-                    f"first {_at(known)}, then {_at(self)}"
+                    f"first {place_of(known)}, then {place_of(self)}"
                 )
             self.registrations = kernels.setdefault(name, {})
             packet = shared_overloads(f"{self.namespace}::{self.base}")
@@ -95,6 +97,20 @@ class Operator(OverloadFacts):
             for lost in (name, f"{self.namespace}::{self.base}"):
                 lost_operators.forget(lost)
                 lost_definitions.forget(lost)
+
+    @classmethod
+    def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
+        """Make an operator that a generated module declares."""
+        made = cls(name, declaration, where=where, tags=tags)
+        made.doc = doc
+        made._stub = made  # until a function takes its place: out variants have none
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("arguments", "kwarg_only"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.arguments, self.kwarg_only = arguments_of(self.declaration)
+        return getattr(self, name)
 
     @property
     def signature(self) -> Signature:
@@ -158,6 +174,8 @@ class Operator(OverloadFacts):
         kernel = self.table.get(keys) or self.resolve(keys)
         result = kernel(*args)
         return result if self.result is None else self.result(*result)
+
+    otherwise = call  # (`lookup`)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
         """Plain arrays, sequences that are no lists, lists with None; or an error."""
@@ -274,7 +292,8 @@ class Operator(OverloadFacts):
 Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
-def _at(operator: Operator) -> str:
+def place_of(operator: Operator) -> str:
+    """Return where an operator is declared, as errors say it."""
     return f"at {operator.where}" if operator.where else "at an unknown place"
 
 
@@ -287,28 +306,3 @@ def find_operator(name: str) -> Operator:
         why = why_lost(name) or did_you_mean(name, operators)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found
-
-
-def declare(
-    name: str,
-    declaration: str,
-    arguments: tuple[tuple[Any, ...], ...],
-    *,
-    kwarg_only: int | None = None,
-    where: str = "",
-    tags: tuple[str, ...] = (),
-) -> Operator:
-    """The operator as generated code declares it. Packages that declare one alike share it: the first defines it.
-
-    Raises RegistrationError where another declaration has the name.
-    """
-    with lock:
-        known = operators.get(name)
-        if known is None:
-            return Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=tags)
-    if known.declaration != declaration:
-        raise RegistrationError(
-            f"{name} is declared in two ways: {known.declaration} {_at(known)}, "
-            f"then {declaration} at {where or 'an unknown place'}"
-        )
-    return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatch.kernel_forms import lock
@@ -39,6 +39,10 @@ class Overloads:
             with lock:
                 self._names = frozenset([a[0] for each in self.operators.values() for a in each.arguments])
         return self._names
+
+    def is_known(self, known: Iterable[Operator]) -> bool:
+        """Whether these are the operators there are."""
+        return self.operators.keys() == {operator.overload for operator in known}
 
     def changed(self) -> None:
         """Forget what followed from the operators there were. The lock is held."""

@@ -18,9 +18,10 @@ from opwright.autograd.nodes import next_sequence
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.kernel_forms import Lazy, Shim
+from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.plain_arrays import call_with_arrays, check_with_arrays
-from opwright.keys import ARRAYS, AUTOGRAD, GRAD, VIEW
+from opwright.keys import AUTOGRAD, GRAD, VIEW
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker
 from opwright.state import Modes, active_modes, reset_modes, set_modes
@@ -39,7 +40,6 @@ def unrecorded(modes: Modes) -> Modes:
 
 # What rendered code names.
 _KNOWN: Final[dict[str, Any]] = {
-    "ARRAYS": ARRAYS,
     "CANONICAL": CANONICAL,
     "CPU": Device("cpu"),
     "Device": Device,
@@ -55,6 +55,13 @@ _KNOWN: Final[dict[str, Any]] = {
     "__name__": "opwright.library.custom_ops.rendered",
     "active_modes": active_modes,
     "builtins": builtins,
+    "find0": find0,
+    "find1": find1,
+    "find2": find2,
+    "find3": find3,
+    "find_items": find_items,
+    "find_list": find_list,
+    "find_some": find_some,
     "finish": finish,
     "is_dtype": is_dtype,
     "is_int_list": is_int_list,

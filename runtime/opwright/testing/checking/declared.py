@@ -7,7 +7,7 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
-from opwright.dispatch.signature import split_types
+from opwright.dispatch.declarations import split_types
 from opwright.keys import DispatchKey
 
 if TYPE_CHECKING:
