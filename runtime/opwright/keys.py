@@ -1,13 +1,13 @@
 """Dispatch keys, as bits of an int, and immutable sets of them.
 
-A keyset is an int below 2**30, so that stubs combine and look keysets up without a call; the highest bit is
-dispatched to first. Private bits say more about a tensor or a call than its keys do; table entries differ by them too.
+A keyset is an int, so that stubs combine and look keysets up without a call. Private bits say more about a tensor or a
+call than its keys do; table entries differ by them too.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 __all__ = [
@@ -15,43 +15,49 @@ __all__ = [
     "autograd_of", "is_served_by_autograd_other", "parse_key",
 ]  # fmt: skip
 
-CPU: Final = 1 << 0
-CUDA: Final = 1 << 1
-PRIVATEUSE1: Final = 1 << 2
-PRIVATEUSE2: Final = 1 << 3
-PRIVATEUSE3: Final = 1 << 4
-META: Final = 1 << 5
-BACKEND_SELECT: Final = 1 << 6
-BACK_MODE: Final = 1 << 7
-PYTHON: Final = 1 << 8
-FUNCTIONALIZE: Final = 1 << 9
-ADINPLACEORVIEW: Final = 1 << 10
-AUTOGRAD_OTHER: Final = 1 << 11
-AUTOGRAD_PRIVATEUSE3: Final = 1 << 12
-AUTOGRAD_PRIVATEUSE2: Final = 1 << 13
-AUTOGRAD_PRIVATEUSE1: Final = 1 << 14
-AUTOGRAD_META: Final = 1 << 15
-AUTOGRAD_CUDA: Final = 1 << 16
-AUTOGRAD_CPU: Final = 1 << 17
-TRACER: Final = 1 << 18
-AUTOCAST: Final = 1 << 19
-BATCHED: Final = 1 << 20
-FRONT_MODE: Final = 1 << 21
+# Note [Bits]
+# A keyset is an int of up to 60 bits; the highest is dispatched to first. Python keeps 30 bits of an int in a digit,
+# and an int of two digits takes a call some ns more: so what ordinary tensors carry lies below 2**30, and what few
+# calls use above. Private bits are the lowest, so that `keys & (key - 1)` keeps them.
 
-# Private bits: the tensor requires grad; it is a view; it is not the simple case (strides other than exactly the
-# contiguous ones, no dimension, or a dtype that computes in a wider one). And of a call: the Python dispatcher,
-# inference mode, anomaly mode, `no_grad` is on. Of a tensor and of a call: it has a tangent; some tensor may have one.
-GRAD: Final = 1 << 22
-VIEW: Final = 1 << 23
-ODD: Final = 1 << 24
-PYTHON_DISPATCHER: Final = 1 << 25
-INFERENCE: Final = 1 << 26
-ANOMALY: Final = 1 << 27
-TANGENT: Final = 1 << 28
-NO_GRAD: Final = 1 << 29
+# Of a tensor: it requires grad; it is a view; it is not the simple case (strides other than exactly the contiguous
+# ones, no dimension, or a dtype that computes in a wider one). Of a call: `no_grad`, inference mode, anomaly mode or
+# the Python dispatcher is on. Of both: the tensor has a tangent; some tensor may have one.
+GRAD: Final = 1 << 0
+VIEW: Final = 1 << 1
+ODD: Final = 1 << 2
+TANGENT: Final = 1 << 3
+NO_GRAD: Final = 1 << 4
+INFERENCE: Final = 1 << 5
+ANOMALY: Final = 1 << 6
+PYTHON_DISPATCHER: Final = 1 << 7
+# (8 is free, and 11 and 12 are for more backends)
+CPU: Final = 1 << 9
+CUDA: Final = 1 << 10
+PRIVATEUSE1: Final = 1 << 13
+PRIVATEUSE2: Final = 1 << 14
+PRIVATEUSE3: Final = 1 << 15
+META: Final = 1 << 16
+BACKEND_SELECT: Final = 1 << 17
+BACK_MODE: Final = 1 << 18
+PYTHON: Final = 1 << 19
+FUNCTIONALIZE: Final = 1 << 20
+# (21 is for Conjugate)
+ADINPLACEORVIEW: Final = 1 << 22
+AUTOGRAD_OTHER: Final = 1 << 23
+AUTOGRAD_PRIVATEUSE3: Final = 1 << 24
+AUTOGRAD_PRIVATEUSE2: Final = 1 << 25
+AUTOGRAD_PRIVATEUSE1: Final = 1 << 26
+AUTOGRAD_META: Final = 1 << 27
+AUTOGRAD_CUDA: Final = 1 << 28
+AUTOGRAD_CPU: Final = 1 << 29
+# (30 to 39 are for Autograd of more backends, 44 to 59 free)
+TRACER: Final = 1 << 40
+AUTOCAST: Final = 1 << 41
+BATCHED: Final = 1 << 42
+FRONT_MODE: Final = 1 << 43
 
-RUNTIME: Final = (1 << 22) - 1
-PRIVATE: Final = GRAD | VIEW | ODD | PYTHON_DISPATCHER | INFERENCE | ANOMALY | TANGENT | NO_GRAD
+PRIVATE: Final = GRAD | VIEW | ODD | TANGENT | NO_GRAD | INFERENCE | ANOMALY | PYTHON_DISPATCHER
 BACKENDS: Final = CPU | CUDA | PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3 | META
 AUTOGRAD: Final = (
     AUTOGRAD_CPU | AUTOGRAD_CUDA | AUTOGRAD_META
@@ -124,6 +130,9 @@ class DispatchKey(enum.Enum):
             raise ValueError(f"could not parse dispatch key {text!r}; the keys are {', '.join(cls.__members__)}")
         return found
 
+    def __reduce_ex__(self, protocol: object) -> tuple[Callable[[str], DispatchKey], tuple[str]]:
+        return DispatchKey.parse, (self.name,)  # bits may move
+
     def __repr__(self) -> str:
         return f"DispatchKey.{self.name}"
 
@@ -140,6 +149,7 @@ PYTORCH_NAMES: Final = {
 
 # From the first dispatched to to the last.
 RUNTIME_KEYS: Final = tuple(sorted((k for k in DispatchKey if k.bit), key=lambda k: -k.bit))
+RUNTIME: Final = sum(k.bit for k in RUNTIME_KEYS)
 ALIASES: Final = {
     DispatchKey.Autograd: AUTOGRAD,
     DispatchKey.CompositeImplicitAutograd: BACKENDS | AUTOGRAD,
@@ -264,8 +274,8 @@ class KeySet:
     def __hash__(self) -> int:
         return hash(self.bits & RUNTIME)
 
-    def __reduce__(self) -> tuple[type[KeySet], tuple[int]]:
-        return KeySet, (self.bits,)
+    def __reduce__(self) -> tuple[type[KeySet], tuple[tuple[DispatchKey, ...]]]:
+        return KeySet, (tuple(self),)
 
     def __repr__(self) -> str:
         return f"KeySet({', '.join(key.name for key in self)})"
