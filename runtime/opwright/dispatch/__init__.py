@@ -10,7 +10,7 @@ from opwright.dispatch.kernel_forms import Registration, Unbound, fallthrough_ke
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.precedence import Entry
-from opwright.dispatch.registry import registry
+from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
 from opwright.dispatch.table_calculator import PythonDispatcher
 from opwright.errors import DispatchError
 from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
@@ -28,7 +28,7 @@ def table(op: Operator | Packet | str) -> dict[str, Entry]:
     """What serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
     plugins.load()
-    with registry.lock:
+    with _registry.lock:
         return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
 
 
@@ -51,7 +51,7 @@ def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
     """The newest registration of every key that has one, alias and foreign keys too, by the key's name."""
     operator = _operator(op)
     plugins.load()
-    with registry.lock:
+    with _registry.lock:
         return {
             key.name if isinstance(key, DispatchKey) else key: found[-1]
             for key, found in operator.registrations.items()
