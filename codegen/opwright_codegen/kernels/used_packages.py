@@ -48,13 +48,13 @@ class UsedPackage:
 
     @property
     def alias(self) -> str:
-        """What generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
+        """Return what generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
         last = self.name.rpartition(".")[2]
         return f"{last.removeprefix('opwright_').removesuffix('_ops')}_ops"
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
-        """The functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
+        """Return functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
         path = self._file("ops")
         found = None if path is None else _PUBLIC.search(path.read_text(encoding="utf-8"))
         if found is None:
@@ -65,17 +65,17 @@ class UsedPackage:
 
     @cached_property
     def methods(self) -> frozenset[str]:
-        """The operators that are methods of Tensor."""
+        """Return the operators that are methods of Tensor."""
         path = self._file("methods")
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
 
     def modules(self) -> Iterator[Path]:
-        """The package's modules. None where it is not installed."""
+        """Yield the package's modules. None where it is not installed."""
         path = self._file("ops")
         yield from sorted(path.parent.glob("*.py")) if path is not None else ()
 
     def declarations(self) -> Declarations:
-        """The operators, as the package declares them. Raises SchemaError where there is no such package."""
+        """Return the operators, as the package declares them. Raises SchemaError where there is no such package."""
         self.check()
         path = self._file("ops")
         assert path is not None
@@ -92,7 +92,7 @@ class UsedPackage:
         _ = self.functions
 
     def files(self) -> Iterator[Path]:
-        """What is read of the package."""
+        """Yield what is read of the package."""
         yield from (path for path in (self._file("ops"), self._file("methods")) if path is not None)
 
     def _file(self, module: str) -> Path | None:
