@@ -26,8 +26,8 @@ from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
-from opwright.dispatch.registry import Row, WrapperRow
-from opwright.dispatch.registry import install as _install
+from opwright.dispatch.registering import Row, WrapperRow
+from opwright.dispatch.registering import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
@@ -112,8 +112,10 @@ __all__ = [
 
 
 def install(namespace: str, version: int, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels and wrappers that a generated package lists (`registry.install`). Raises ImportError where
-    the package was generated for another version of this module."""
+    """Register the kernels and wrappers that a generated package lists (`registering.install`).
+
+    Raises ImportError where the package was generated for another version of this module.
+    """
     if version != VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
     _install(namespace, rows, wrappers)

@@ -59,13 +59,13 @@ def _items(session: pytest.Session, namespace: str) -> Iterator[pytest.Item]:
     """Yield the tests of a namespace. Raises UsageError where it has no operators; a worker of pytest-xdist may not,
     and has a test that does."""
     from opwright import plugins
-    from opwright.dispatch.operator import operators
+    from opwright.dispatch.registry import registry
     from opwright.testing.checking import tests_of
 
     plugins.load()
-    found = [operators[name] for name in sorted(operators) if name.startswith(f"{namespace}::")]
+    found = [registry.operators[name] for name in sorted(registry.operators) if name.startswith(f"{namespace}::")]
     if not found:
-        known = ", ".join(sorted({name.partition("::")[0] for name in operators}))
+        known = ", ".join(sorted({name.partition("::")[0] for name in registry.operators}))
         problem = (
             f"--opcheck {namespace}: no operator of that namespace is defined; there are the namespaces {known}. Is "
             "the module that defines them imported (--opcheck-import MODULE)?"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright.arrays.devices import Array, backend_named, backend_of
-from opwright.arrays.dtypes import REDUCED, bfloat16
-from opwright.arrays.layouts import Shape, contiguous_strides, span, surely_empty
+from opwright.arrays.dtypes import bfloat16
+from opwright.arrays.layouts import Shape, span, surely_empty
+from opwright.arrays.simple import odd_bit
 from opwright.arrays.sizes import guard_or_true, holds
 from opwright.keys import META, ODD, VIEW
 
@@ -155,34 +156,6 @@ def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
     if type(like) is np.ndarray:
         return strided_view(np.empty(length, dtype), shape, strides)
     return strided_view(backend_of(like).array_module().empty_like(like, dtype, shape=(length,)), shape, strides)
-
-
-def odd_bit(array: Array) -> int:
-    """Return ODD unless an array with strides in bytes (NumPy's, CuPy's, one without data) is the simple case.
-
-    That is: at least one dimension and one element, exactly row-major strides, a dtype that computes in itself.
-    """
-    if type(array) is not np.ndarray:
-        return 0 if _is_exactly_row_major(array) else ODD
-    if array.dtype in REDUCED or not array.flags.c_contiguous:
-        return ODD
-    shape = array.shape
-    if not shape or 0 in shape:
-        return ODD
-    if 1 in shape and array.strides != tuple([s * array.itemsize for s in contiguous_strides(shape)]):
-        return ODD
-    return 0
-
-
-def _is_exactly_row_major(array: Array) -> bool:
-    """Whether an array whose flags are not at hand is the simple case. Symbolic sizes and strides are not asked: that
-    would restrict them."""
-    step = array.itemsize
-    for size, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
-        if type(size) is not int or type(stride) is not int or stride != step or not size:
-            return False
-        step *= size
-    return bool(array.shape) and array.dtype not in REDUCED
 
 
 def set_array(tensor: Tensor, array: Array) -> None:

@@ -27,7 +27,7 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
-from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, find_rule
+from opwright.dispatch.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright.dispatch.signature import Signature
 from opwright.errors import AutogradError, DispatchError
 from opwright.keys import TANGENT, VIEW
@@ -83,7 +83,7 @@ class _Layer:
         self.operator = operator
         self.below = below
         self.signature = operator.signature
-        self.rule = find_rule(operator)
+        self.rule = RULES.find(operator.name)
 
     def call(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """Call what is below, and give the results their tangents."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
-from opwright.dispatch import forward_rules
 from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.dispatch.errors import ambiguous, missing, unbound
+from opwright.dispatch.forward_rules import RULES
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
     BackendSelect,
@@ -27,6 +27,7 @@ from opwright.dispatch.kernel_forms import (
 from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.plain_arrays import call_with_arrays
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
+from opwright.dispatch.registry import registry
 from opwright.hooks import hooks
 from opwright.keys import (
     ADINPLACEORVIEW,
@@ -65,7 +66,8 @@ _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
 def compose(operator: Operator, keys: int) -> Function:
-    """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
+    """Return the kernel for a keyset: what it needs is loaded. Raises DispatchError."""
+    registry.check_held()
     kernel = _chain(operator, _start(keys))
     if keys & INFERENCE and not any(alias is not None for alias in operator.signature.aliases):
         return hooks.gradients().making(kernel)
@@ -91,8 +93,11 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
 def compose_registration(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int, is_wrapped: bool = False
 ) -> Function:
-    """One registration's kernel, serving `key` in a call with these keys. The lock is held and what it needs is loaded.
-    Raises DispatchError."""
+    """Return one registration's kernel, serving `key` in a call with these keys: what it needs is loaded.
+
+    Raises DispatchError.
+    """
+    registry.check_held()
     if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, registration):
         below = compose_registration(operator, key, registration, keys & ~TANGENT, is_wrapped)
         return hooks.gradients().differentiating(operator, below)
@@ -235,7 +240,8 @@ def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
 
 
 def compose_arrays(operator: Operator) -> Function:
-    """The kernel for plain NumPy arrays alone, with no mode switched on. The lock is held."""
+    """Return the kernel for plain NumPy arrays alone, with no mode switched on."""
+    registry.check_held()
     _, entry, _ = _first(operator, DENSE_CPU)
     kernel = None if entry.registration is None else entry.registration.kernel
     if isinstance(kernel, Lazy):
@@ -248,8 +254,9 @@ def compose_arrays(operator: Operator) -> Function:
 
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
-    """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
-    if keys > 0 and keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+    """Return what loads a kernel that composing for `keys` needs and that is not imported yet, if there is one."""
+    registry.check_held()
+    if keys > 0 and keys & TANGENT and (load_rules := RULES.find_unloaded(operator.namespace)):
         return load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
@@ -267,7 +274,7 @@ def find_unloaded_below(
 ) -> Callable[[], None] | None:
     """The same for one registration that serves `key`."""
     kernel = registration.kernel
-    if keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.namespace)):
         return load_rules
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
         return kernel.load

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright import plugins
 from opwright.dispatch.kernel_forms import Registration, Unbound
-from opwright.dispatch.lost import lost_kernels
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError
 from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
 
@@ -35,7 +35,7 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
             f"could not run {operator.name}: there were no tensor arguments to dispatch on (an empty list of tensors "
             "holds none), and no fallback function is registered for the operator"
         )
-    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
+    return DispatchError(f"{problem}{registry.lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
 
 
 def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:

@@ -1,22 +1,16 @@
 """Forward formulas of operators: what generated modules declare, loaded when a tensor first has a tangent.
 
-Rules are read and changed under `registrations.lock`; modules are imported without it (Note [Imports and the
-lock] in `dispatcher`).
+`set_rule(operator, rule)` gives an operator one, in place of the one that a generated module has.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-from opwright.dispatch.kernel_forms import lock
+from opwright.dispatch.rule_table import RuleTable
 
-if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
-
-__all__ = ["ForwardRule", "TangentFormula", "find_rule", "find_unloaded_rules", "name_rules", "remove_rule", "set_rule"]
+__all__ = ["RULES", "ForwardRule", "TangentFormula", "name_rules", "set_rule"]
 
 
 class TangentFormula(NamedTuple):
@@ -45,50 +39,6 @@ class ForwardRule(NamedTuple):
     ignored: tuple[int, ...] = ()
 
 
-_rules: Final[dict[str, ForwardRule]] = {}
-_unloaded: Final[dict[str, list[str]]] = {}  # by namespace, the modules of its rules
-
-
-def name_rules(namespace: str, module: str) -> None:
-    """Say which module has the rules of a namespace, in `RULES`, by the names of operators."""
-    with lock:
-        _unloaded.setdefault(namespace, []).append(module)
-
-
-def set_rule(operator: Operator, rule: ForwardRule) -> None:
-    """Give an operator a rule, which is gone with it; in place of the one that a generated module has."""
-    with lock:
-        operator.forward_rule = rule
-        operator.forget_table()
-
-
-def remove_rule(operator: Operator, rule: ForwardRule) -> None:
-    """Take a rule back, unless another one has taken its place."""
-    with lock:
-        if operator.forward_rule is rule:
-            operator.forward_rule = None
-            operator.forget_table()
-
-
-def find_unloaded_rules(operator: Operator) -> Callable[[], None] | None:
-    """What imports the modules that may have an operator's rule; None where they are imported, or there are none."""
-    return functools.partial(_load, operator.namespace) if operator.namespace in _unloaded else None
-
-
-def _load(namespace: str) -> None:
-    """Import the modules of a namespace's rules. Must not be called with the lock held."""
-    modules = tuple(_unloaded.get(namespace, ()))
-    loaded: list[Mapping[str, ForwardRule]] = [importlib.import_module(module).RULES for module in modules]
-    with lock:
-        for rules in loaded:
-            _rules.update({f"{namespace}::{name}": rule for name, rule in rules.items()})
-        left = [module for module in _unloaded.get(namespace, ()) if module not in modules]
-        if left:
-            _unloaded[namespace] = left
-        else:
-            _unloaded.pop(namespace, None)
-
-
-def find_rule(operator: Operator) -> ForwardRule | None:
-    """The rule of an operator: its own, else that of a generated module."""
-    return operator.forward_rule or _rules.get(operator.name)
+RULES: Final[RuleTable[ForwardRule]] = RuleTable()
+name_rules: Final = RULES.name_module
+set_rule: Final = RULES.give

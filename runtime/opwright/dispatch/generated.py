@@ -13,12 +13,13 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright.dispatch.declarations import names_of_results
-from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
-from opwright.dispatch.operator import Operator, operators, place_of
+from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import packet
+from opwright.dispatch.registry import registry
 from opwright.dispatch.returns import show_result
 from opwright.errors import RegistrationError
+from opwright.places import shown
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
@@ -45,13 +46,14 @@ class Declarations:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
-        with lock:
-            known = operators.get(name)
+        with registry.lock:
+            known = registry.operators.get(name)
             if known is None:
                 return Operator.declared(name, declaration, where, tuple(tags.split()), doc)
         if known.declaration != declaration:
             raise RegistrationError(
-                f"{name} is declared in two ways: {known.declaration} {place_of(known)}, then {declaration} at {where}"
+                f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
+                f"then {declaration} at {where}"
             )
         return known
 

@@ -17,8 +17,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim, kernels
-from opwright.dispatch.operator import operators
+from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim
+from opwright.dispatch.registry import registry
 from opwright.errors import ContractError
 from opwright.places import OURS
 
@@ -54,7 +54,7 @@ def wrong_result(problem: str, what: str) -> ContractError:
 def name_kernel(error: Exception, name: str, key: str) -> None:
     """Note on an error which operator's expression raised it, for which key, and where that is declared."""
 
-    operator = operators.get(name)
+    operator = registry.operators.get(name)
     if operator is None or name in str(error):
         return
     where = f", declared at {operator.where}" if operator.where else ""
@@ -65,7 +65,7 @@ def recorded_by(node: Any) -> str:
     """Return a line that names the operator which made a node and its backward function; "" where it is not known."""
 
     kind = type(node)
-    for name, by_key in kernels.copy().items():
+    for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
             for wrapper in (registration.kernel for registration in registrations):
                 if (
@@ -75,8 +75,8 @@ def recorded_by(node: Any) -> str:
                 ):
                     continue
                 code = getattr(wrapper.loaded.make, "__code__", None)
-                if name in operators and code is not None and kind.__name__ in _names_in(code):
-                    operator = operators[name]
+                if name in registry.operators and code is not None and kind.__name__ in _names_in(code):
+                    operator = registry.operators[name]
                     where = f", declared at {operator.where}" if operator.where else ""
                     return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
     return ""
@@ -103,7 +103,7 @@ def gradient_text(kind: type) -> str:
 def _served_by(code: CodeType) -> tuple[Any, str] | None:
     """The operator and key that a generated function serves."""
 
-    for name, by_key in kernels.copy().items():
+    for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
             for registration in registrations:
                 kernel = registration.kernel
@@ -115,10 +115,10 @@ def _served_by(code: CodeType) -> tuple[Any, str] | None:
                         functions = (function,)
                     case _:
                         continue
-                if name in operators and any(
+                if name in registry.operators and any(
                     getattr(inspect.unwrap(f), "__code__", None) is code for f in functions if f
                 ):
-                    return operators[name], registration.key_name
+                    return registry.operators[name], registration.key_name
     return None
 
 

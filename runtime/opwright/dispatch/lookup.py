@@ -17,8 +17,8 @@ from opwright.keys import ARRAYS
 from opwright.state import active_modes
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
     from opwright.dispatch.generated import Overloaded
+    from opwright.dispatch.operator import Operator
 
 __all__ = ["find0", "find1", "find2", "find3", "find_items", "find_list", "find_some"]
 

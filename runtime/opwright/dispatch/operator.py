@@ -7,25 +7,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
 from opwright.dispatch.declarations import arguments_of
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
-from opwright.dispatch.kernel_forms import (
-    Registration,
-    UserKernel,
-    as_key,
-    kernels,
-    lock,
-)
+from opwright.dispatch.kernel_forms import Registration, UserKernel, as_key
 from opwright.dispatch.keywords import given_by_name, translated
-from opwright.dispatch.lost import lost_definitions, lost_operators, why_lost
 from opwright.dispatch.overload_facts import OverloadFacts, QualifiedName
-from opwright.dispatch.overloads import drop_if_empty, overloads, shared_overloads
 from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DispatchKey, KeySet
@@ -34,14 +27,11 @@ from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.forward_rules import ForwardRule
+    from opwright.dispatch.rule_table import GivenRule, RuleTable
 
-__all__ = ["Operator", "find_operator", "operators", "place_of"]
+__all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-
-
-operators: Final[dict[str, Operator]] = {}
 
 
 class Operator(OverloadFacts):
@@ -53,8 +43,8 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "forward_rule", "kwarg_only",
-        "namespace", "overload", "result", "straight_stub", "table", "tags",
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "kwarg_only",
+        "namespace", "overload", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -81,22 +71,9 @@ class Operator(OverloadFacts):
         self.doc = ""
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
-        self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
+        self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._signature: Signature | None = None
-        with lock:
-            known = operators.setdefault(name, self)
-            if known is not self:
-                raise RegistrationError(
-                    f"{name} is defined multiple times with the same name and overload name: "
-                    f"first {place_of(known)}, then {place_of(self)}"
-                )
-            self.registrations = kernels.setdefault(name, {})
-            packet = shared_overloads(f"{self.namespace}::{self.base}")
-            packet.operators[self.overload] = self
-            packet.changed()
-            for lost in (name, f"{self.namespace}::{self.base}"):
-                lost_operators.forget(lost)
-                lost_definitions.forget(lost)
+        self.registrations = registry.define(self)
 
     @classmethod
     def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
@@ -213,7 +190,7 @@ class Operator(OverloadFacts):
             code = getattr(function, "__code__", None)
             where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
             registration = Registration(found, UserKernel(function), where)
-            with lock:
+            with registry.lock:
                 known = self.py_kernels.setdefault(found, registration)
                 if known is not registration:
                     raise RegistrationError(
@@ -228,7 +205,7 @@ class Operator(OverloadFacts):
     def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
         """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
         found = as_key(key)
-        with lock:
+        with registry.lock:
             return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
@@ -251,8 +228,8 @@ class Operator(OverloadFacts):
         # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
         # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
         while True:
-            with lock:
-                if operators.get(self.name) is not self:
+            with registry.lock:
+                if registry.operators.get(self.name) is not self:
                     raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
                 unloaded = find_unloaded(self, keys)
                 if unloaded is None:
@@ -264,21 +241,8 @@ class Operator(OverloadFacts):
                     continue
             unloaded()
 
-    def undefine(self) -> None:
-        """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
-        if operators.get(self.name) is self:
-            del operators[self.name]
-            name = f"{self.namespace}::{self.base}"
-            packet = overloads[name]
-            del packet.operators[self.overload]
-            packet.changed()
-            drop_if_empty(name)
-            if not any(self.registrations.values()):
-                kernels.pop(self.name, None)
-            self.forget_table()
-
     def forget_table(self) -> None:
-        """Drop everything computed from registrations. The lock is held."""
+        """Drop everything computed from registrations."""
         self.forget_entries()
         self.table.clear()
 
@@ -292,17 +256,12 @@ class Operator(OverloadFacts):
 Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
-def place_of(operator: Operator) -> str:
-    """Return where an operator is declared, as errors say it."""
-    return f"at {operator.where}" if operator.where else "at an unknown place"
-
-
 def find_operator(name: str) -> Operator:
     """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
-    if name not in operators:
+    if name not in registry.operators:
         plugins.load()
-    found = operators.get(name)
+    found = registry.operators.get(name)
     if found is None:
-        why = why_lost(name) or did_you_mean(name, operators)
+        why = registry.why_lost(name) or did_you_mean(name, registry.operators)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
@@ -13,11 +12,9 @@ from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
-from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.keywords import other_names, translated, unknown_name
-from opwright.dispatch.lost import why_lost
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.overloads import overloads, shared_overloads
+from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
 from opwright.dispatch.wrapped_numbers import is_number, takes_numbers
 from opwright.errors import ArgumentError, DispatchError
@@ -26,7 +23,6 @@ from opwright.tensors.tensor import Tensor
 
 __all__ = ["Packet", "find_packet", "packet"]
 
-_packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
 _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _LISTS: Final = frozenset((list, tuple, Size))
@@ -48,8 +44,8 @@ class Packet:
     def __init__(self, name: str) -> None:
         self.name = name
         self.namespace, _, self.base = name.partition("::")
-        with lock:
-            self._shared = shared_overloads(name)
+        with registry.lock:
+            self._shared = registry.shared_overloads(name)
         self.operators = self._shared.operators
         self._chosen = self._shared.chosen
 
@@ -85,7 +81,7 @@ class Packet:
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
+            why = registry.why_lost(f"{self.name}.{overload}" if overload else self.name)
             message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
             raise missing_attribute(message, name, () if why else self.overloads())
         return found
@@ -166,7 +162,7 @@ class Packet:
                         reasons.append(str(error))
                     continue
                 if by_types and not takes_scalars:
-                    with lock:
+                    with registry.lock:
                         if tuple(self.operators.values()) == operators:
                             self._chosen[key] = operator
                 return operator, bound
@@ -250,7 +246,7 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
 
 def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
-        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
+        return ArgumentError(f"{packet.name} has no overloads left{registry.why_lost(packet.name)}")
     if len(reasons) == 1:
         return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
@@ -259,19 +255,20 @@ def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
 
 def packet(name: str) -> Packet:
     """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
-    with lock:
-        found = _packets.get(name)
+    with registry.lock:
+        found = registry.packets.get(name)
         if found is None:
-            found = _packets[name] = Packet(name)
+            found = registry.packets[name] = Packet(name)
         return found
 
 
 def find_packet(name: str) -> Packet:
     """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
-    if name not in overloads or not overloads[name].operators:
-        plugins.load()
-    known = overloads.get(name)
+    known = registry.overloads.get(name)
     if known is None or not known.operators:
-        why = why_lost(name) or did_you_mean(name, overloads)
+        plugins.load()
+        known = registry.overloads.get(name)
+    if known is None or not known.operators:
+        why = registry.why_lost(name) or did_you_mean(name, registry.overloads)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return packet(name)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.dispatch.kernel_forms import generating
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _WORDS: Final[dict[str, Any]] = {
 
 def parse(text: str) -> FunctionSchema:
     """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
 
@@ -65,7 +65,7 @@ def parse_definition(text: str) -> FunctionSchema:
     Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
     one with, a default before `...`, a device without quotes, custom classes (there are none to register).
     """
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.schema.rules import schema_problems
     schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
@@ -90,7 +90,7 @@ def _refuse_classes(declared: Type) -> None:
 
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     """Return why calls written for `old` would break under `new`; nothing where they would not."""
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.schema.compat import incompatibilities as found
     return found(new, old)
 
@@ -139,7 +139,7 @@ def operator_functions(
     `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
     """
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.dispatch.kernel_forms import Key, Registration, UserKernel, as_key, fallbacks, fallthrough_kernel, lock
+from opwright.dispatch.kernel_forms import Key, Registration, UserKernel, as_key, fallthrough_kernel
 from opwright.dispatch.precedence import compute_entry
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import RUNTIME_KEYS, DispatchKey
 
@@ -44,8 +45,8 @@ class PythonDispatcher:
         """The kernel of every runtime key and the rule it follows from, one a line."""
         rows = []
         for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS)):
-            with lock:
-                entry = compute_entry(key, self._registered, fallbacks)
+            with registry.lock:
+                entry = compute_entry(key, self._registered, registry.fallbacks)
             is_default = entry.rule == "backend fallback"
             name = "fallthrough" if is_default else entry.where or entry.rule.replace(" ", "_")
             rows.append((key.name, f"{name} [{entry.rule}]"))

@@ -16,8 +16,8 @@ from opwright.arrays import devices, layouts
 from opwright.arrays.devices import Backend, Device, backend_named, element_strides
 from opwright.arrays.dtypes import DType, int64
 from opwright.arrays.layouts import Shape
+from opwright.arrays.simple import odd_bit_of
 from opwright.arrays.sizes import from_front, guard_or_false
-from opwright.arrays.storage import odd_bit
 from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright.tensors.tensor import Tensor
 
@@ -298,7 +298,7 @@ def wrap_meta(array: MetaArray) -> Tensor:
     """Return a new tensor on an array without data."""
     made = Tensor()
     made.array = array
-    made.keys = array.place.keys | odd_bit(array)
+    made.keys = array.place.keys | odd_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
     made.edge = None
     made.extra = None
     return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, Entered, entered, leave
-from opwright.python_dispatch.rules import find_rule
+from opwright.python_dispatch.rules import RULES
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
@@ -62,7 +62,7 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
 
 def _ask(handler: Any, kind: type, operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
     """Return what a mode or a class says to the call, or the rule that stands in for it."""
-    rule = find_rule(operator, kind)
+    rule = RULES.find(operator.name, kind)
     if rule is None:
         return handler.__torch_dispatch__(operator, types, args, kwargs)
     return rule(handler, operator, types, args, kwargs)

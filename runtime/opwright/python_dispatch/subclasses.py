@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from opwright.arrays import layouts
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import as_dtype, get_default_dtype
-from opwright.arrays.storage import Extra, odd_bit, storage_of
+from opwright.arrays.simple import odd_bit
+from opwright.arrays.storage import Extra, storage_of
 from opwright.hooks import hooks
 from opwright.keys import GRAD, PYTHON, VIEW
 from opwright.tensors.tensor import Tensor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.dispatch.conversion import is_tensor_like, plain_type
-from opwright.dispatch.registry import key_of_device
+from opwright.dispatch.registering import key_of_device
 from opwright.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]

@@ -32,7 +32,7 @@ def check_vmap(call: Call, *, atol: float | None = None, rtol: float | None = No
     with no_grad():
         samples = _samples(call)
         for places, dim in _batches(call):
-            _check_batch(rule.function, samples, places, dim, atol, rtol)
+            _check_batch(rule, samples, places, dim, atol, rtol)
 
 
 def _samples(call: Call) -> list[Call]:
