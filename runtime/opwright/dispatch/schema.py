@@ -48,7 +48,7 @@ _WORDS: Final[dict[str, Any]] = {
 
 
 def parse(text: str) -> FunctionSchema:
-    """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
+    """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the place in it."""
     with registry.generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
@@ -96,7 +96,7 @@ def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
-    """What an Operator is made of besides its name: declaration, arguments, and where the keyword-only ones begin."""
+    """Return the parts of an Operator besides its name: declaration, arguments, and where keyword-only ones begin."""
     text = str(schema)
     declaration = text[text.index("(") :]
     arguments = tuple(
@@ -117,14 +117,14 @@ def _default(value: Any) -> Any:
 
 
 def spell(value: Any) -> str:
-    """A Python value as a schema writes it as a default."""
+    """Return a Python value as a schema writes it as a default."""
     from opwright_codegen.schema.defaults import spell as written
 
     return written(value)
 
 
 def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
-    """An error message that shows the place in a text, as errors of schemas do."""
+    """Return an error message that shows the place in a text, as errors of schemas do."""
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.source import Source, Span
 
@@ -134,7 +134,7 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+    """Return the functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
 
     `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
