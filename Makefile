@@ -27,7 +27,7 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest tests/test_structure.py
+	$(VENV)/bin/pytest tests/test_structure.py tests/test_rooms.py tests/test_generator_structure.py
 
 ifeq ($(ORACLE),)
 test: $(INSTALLED)  ## the tests; with ORACLE=1 those that compare with PyTorch, in an environment of their own

@@ -12,6 +12,6 @@ from . import methods, ops, register
 
 __all__ = ["ops"]
 
-install("aten", 1, register.KERNELS, register.WRAPPERS)
+install("aten", 2, register.KERNELS, register.WRAPPERS)
 name_rules("aten", f"{__package__}.forward")
 methods.install(Tensor)

@@ -98,12 +98,12 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 # mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
-    return write_self(self, ops.mvlgamma_default(self, p))
+    return write_self(self, ops.mvlgamma(self, p))
 
 
 # mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
-    return write_out("mvlgamma", out, ops.mvlgamma_default(self, p))
+    return write_out("mvlgamma", out, ops.mvlgamma(self, p))
 
 
 # special_erf(Tensor self) -> Tensor
@@ -1639,7 +1639,7 @@ def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, 
 # nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
 #     Tensor(a!)
 def nanmean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("nanmean", out, ops.nanmean_default(self, dim, keepdim, dtype=dtype))
+    return write_out("nanmean", out, ops.nanmean(self, dim, keepdim, dtype=dtype))
 
 
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
@@ -1664,7 +1664,7 @@ def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tens
 
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    return write_out("frobenius_norm", out, ops.frobenius_norm_dim(self, dim, keepdim))
+    return write_out("frobenius_norm", out, ops.frobenius_norm(self, dim, keepdim))
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
@@ -1729,7 +1729,7 @@ def std_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: b
 
 # diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
 def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
-    return write_out("diff", out, ops.diff_default(self, n, dim, prepend, append))
+    return write_out("diff", out, ops.diff(self, n, dim, prepend, append))
 
 
 # trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
@@ -1839,7 +1839,7 @@ def nanquantile_scalar_out(
 
 # matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("matmul", out, ops.matmul_default(self, other))
+    return write_out("matmul", out, ops.matmul(self, other))
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
@@ -1854,12 +1854,12 @@ def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
 
 # linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out("linalg_vecdot", out, ops.linalg_vecdot_default(x, y, dim=dim))
+    return write_out("linalg_vecdot", out, ops.linalg_vecdot(x, y, dim=dim))
 
 
 # outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out("outer", out, ops.outer_default(self, vec2))
+    return write_out("outer", out, ops.outer(self, vec2))
 
 
 # ger(Tensor self, Tensor vec2) -> Tensor
@@ -1874,32 +1874,32 @@ def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def inner_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("inner", out, ops.inner_default(self, other))
+    return write_out("inner", out, ops.inner(self, other))
 
 
 # tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
 def tensordot_out(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], out: Tensor) -> Tensor:
-    return write_out("tensordot", out, ops.tensordot_default(self, other, dims_self, dims_other))
+    return write_out("tensordot", out, ops.tensordot(self, other, dims_self, dims_other))
 
 
 # kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("kron", out, ops.kron_default(self, other))
+    return write_out("kron", out, ops.kron(self, other))
 
 
 # chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
 def chain_matmul_out(matrices: list[Tensor], out: Tensor) -> Tensor:
-    return write_out("chain_matmul", out, ops.chain_matmul_default(matrices))
+    return write_out("chain_matmul", out, ops.chain_matmul(matrices))
 
 
 # linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_multi_dot_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    return write_out("linalg_multi_dot", out, ops.linalg_multi_dot_default(tensors))
+    return write_out("linalg_multi_dot", out, ops.linalg_multi_dot(tensors))
 
 
 # linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("linalg_matrix_power", out, ops.linalg_matrix_power_default(self, n))
+    return write_out("linalg_matrix_power", out, ops.linalg_matrix_power(self, n))
 
 
 # matrix_power(Tensor self, int n) -> Tensor
@@ -1914,7 +1914,7 @@ def matrix_power_default(self: Tensor, n: int) -> Tensor:
 
 # cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    return write_out("cross", out, ops.cross_default(self, other, dim))
+    return write_out("cross", out, ops.cross(self, other, dim))
 
 
 # linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
@@ -1963,12 +1963,12 @@ def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
 
 # linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorinv_out(self: Tensor, ind: int, out: Tensor) -> Tensor:
-    return write_out("linalg_tensorinv", out, ops.linalg_tensorinv_default(self, ind))
+    return write_out("linalg_tensorinv", out, ops.linalg_tensorinv(self, ind))
 
 
 # linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: list[int] | None, out: Tensor) -> Tensor:
-    return write_out("linalg_tensorsolve", out, ops.linalg_tensorsolve_default(self, other, dims))
+    return write_out("linalg_tensorsolve", out, ops.linalg_tensorsolve(self, other, dims))
 
 
 # linalg_det(Tensor A) -> Tensor
@@ -2009,7 +2009,7 @@ def slogdet_default(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def slogdet_out(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops.slogdet_default(self)
+    result0, result1 = ops.slogdet(self)
     return write_out("slogdet", sign, result0), write_out("slogdet", logabsdet, result1)
 
 
@@ -2022,12 +2022,12 @@ def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> 
 
 # linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
 def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_cholesky", out, ops.linalg_cholesky_default(self, upper=upper))
+    return write_out("linalg_cholesky", out, ops.linalg_cholesky(self, upper=upper))
 
 
 # cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out("cholesky", out, ops.cholesky_default(self, upper))
+    return write_out("cholesky", out, ops.cholesky(self, upper))
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
@@ -2042,7 +2042,7 @@ def qr_default(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
 
 # qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops.qr_default(self, some)
+    result0, result1 = ops.qr(self, some)
     return write_out("qr", Q, result0), write_out("qr", R, result1)
 
 
@@ -2059,18 +2059,18 @@ def linalg_eigh_default(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
 # linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
 #     eigenvalues, Tensor(b!) eigenvectors)
 def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops.linalg_eigh_default(self, UPLO)
+    result0, result1 = ops.linalg_eigh(self, UPLO)
     return write_out("linalg_eigh", eigvals, result0), write_out("linalg_eigh", eigvecs, result1)
 
 
 # linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-    return write_out("linalg_eigvalsh", out, ops.linalg_eigvalsh_default(self, UPLO))
+    return write_out("linalg_eigvalsh", out, ops.linalg_eigvalsh(self, UPLO))
 
 
 # linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_eigvals", out, ops.linalg_eigvals_default(self))
+    return write_out("linalg_eigvals", out, ops.linalg_eigvals(self))
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
@@ -2109,7 +2109,7 @@ def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
 # svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
 #     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
 def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops.svd_default(self, some, compute_uv)
+    result0, result1, result2 = ops.svd(self, some, compute_uv)
     return write_out("svd", U, result0), write_out("svd", S, result1), write_out("svd", V, result2)
 
 
@@ -2495,25 +2495,17 @@ def diag_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
 
 # tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out(
-        "tril_indices",
-        out,
-        ops.tril_indices_default(row, col, offset, dtype=out.dtype, device=out.device),
-    )
+    return write_out("tril_indices", out, ops.tril_indices(row, col, offset, dtype=out.dtype, device=out.device))
 
 
 # triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out(
-        "triu_indices",
-        out,
-        ops.triu_indices_default(row, col, offset, dtype=out.dtype, device=out.device),
-    )
+    return write_out("triu_indices", out, ops.triu_indices(row, col, offset, dtype=out.dtype, device=out.device))
 
 
 # masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
 def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    return write_out("masked_select", out, ops.masked_select_default(self, mask))
+    return write_out("masked_select", out, ops.masked_select(self, mask))
 
 
 # argwhere(Tensor self) -> Tensor
@@ -2568,7 +2560,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    return write_out("linear", out, ops.linear_default(input, weight, bias))
+    return write_out("linear", out, ops.linear(input, weight, bias))
 
 
 # layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
@@ -2638,7 +2630,7 @@ def native_batch_norm_out(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops.native_batch_norm_default(
+    result0, result1, result2 = ops.native_batch_norm(
         input,
         weight,
         bias,
@@ -2692,11 +2684,7 @@ def rrelu_with_noise_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(
-        "rrelu_with_noise",
-        out,
-        ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator),
-    )
+    return write_out("rrelu_with_noise", out, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
 
 
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -2709,7 +2697,7 @@ def rrelu_with_noise_(
     training: bool,
     generator: Generator | None,
 ) -> Tensor:
-    return write_self(self, ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator))
+    return write_self(self, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
 
 
 # log_sigmoid(Tensor self) -> Tensor
@@ -2864,13 +2852,13 @@ def avg_pool1d_out(
     return write_out(
         "avg_pool1d",
         out,
-        ops.avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad),
+        ops.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad),
     )
 
 
 # adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool1d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool1d", out, ops.adaptive_avg_pool1d_default(self, output_size))
+    return write_out("adaptive_avg_pool1d", out, ops.adaptive_avg_pool1d(self, output_size))
 
 
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
@@ -2922,7 +2910,7 @@ def upsample_bilinear2d_vec_out(
 
 # empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def empty_strided_out(size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out("empty_strided", out, ops.empty_strided_default(size, stride, dtype=out.dtype, device=out.device))
+    return write_out("empty_strided", out, ops.empty_strided(size, stride, dtype=out.dtype, device=out.device))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -3974,13 +3962,13 @@ def normal_float_float_out(
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("msort", out, ops.msort_default(self))
+    return write_out("msort", out, ops.msort(self))
 
 
 # _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
 #     (Tensor(a!), Tensor(b!))
 def _unique_out(self: Tensor, sorted: bool, return_inverse: bool, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops._unique_default(self, sorted, return_inverse)
+    result0, result1 = ops._unique(self, sorted, return_inverse)
     return write_out("_unique", out0, result0), write_out("_unique", out1, result1)
 
 
@@ -3995,7 +3983,7 @@ def _unique2_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops._unique2_default(self, sorted, return_inverse, return_counts)
+    result0, result1, result2 = ops._unique2(self, sorted, return_inverse, return_counts)
     return (
         write_out("_unique2", out0, result0),
         write_out("_unique2", out1, result1),
@@ -4015,7 +4003,7 @@ def unique_dim_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops.unique_dim_default(self, dim, sorted, return_inverse, return_counts)
+    result0, result1, result2 = ops.unique_dim(self, dim, sorted, return_inverse, return_counts)
     return (
         write_out("unique_dim", out0, result0),
         write_out("unique_dim", out1, result1),
@@ -4034,7 +4022,7 @@ def unique_consecutive_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops.unique_consecutive_default(self, return_inverse, return_counts, dim)
+    result0, result1, result2 = ops.unique_consecutive(self, return_inverse, return_counts, dim)
     return (
         write_out("unique_consecutive", out0, result0),
         write_out("unique_consecutive", out1, result1),
@@ -4053,7 +4041,7 @@ def unique_dim_consecutive_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops.unique_dim_consecutive_default(self, dim, return_inverse, return_counts)
+    result0, result1, result2 = ops.unique_dim_consecutive(self, dim, return_inverse, return_counts)
     return (
         write_out("unique_dim_consecutive", out0, result0),
         write_out("unique_dim_consecutive", out1, result1),
@@ -4063,27 +4051,27 @@ def unique_dim_consecutive_out(
 
 # bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
 def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
-    return write_out("bincount", out, ops.bincount_default(self, weights, minlength))
+    return write_out("bincount", out, ops.bincount(self, weights, minlength))
 
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_matmul", out, ops.linalg_matmul_default(self, other))
+    return write_out("linalg_matmul", out, ops.linalg_matmul(self, other))
 
 
 # ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out("ger", out, ops.ger_default(self, vec2))
+    return write_out("ger", out, ops.ger(self, vec2))
 
 
 # matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("matrix_power", out, ops.matrix_power_default(self, n))
+    return write_out("matrix_power", out, ops.matrix_power(self, n))
 
 
 # inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def inverse_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("inverse", out, ops.inverse_default(self))
+    return write_out("inverse", out, ops.inverse(self))
 
 
 # linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
@@ -4124,7 +4112,7 @@ def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
 
 # _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
 def _euclidean_dist_out(x1: Tensor, x2: Tensor, out: Tensor) -> Tensor:
-    return write_out("_euclidean_dist", out, ops._euclidean_dist_default(x1, x2))
+    return write_out("_euclidean_dist", out, ops._euclidean_dist(x1, x2))
 
 
 # unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
@@ -4139,7 +4127,7 @@ def unsafe_split_with_sizes_out(self: Tensor, split_sizes: list[int], dim: int, 
 
 # alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("alias_copy", out, ops.alias_copy_default(self))
+    return write_out("alias_copy", out, ops.alias_copy(self))
 
 
 # as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
@@ -4151,43 +4139,43 @@ def as_strided_copy_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("as_strided_copy", out, ops.as_strided_copy_default(self, size, stride, storage_offset))
+    return write_out("as_strided_copy", out, ops.as_strided_copy(self, size, stride, storage_offset))
 
 
 # detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def detach_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("detach_copy", out, ops.detach_copy_default(self))
+    return write_out("detach_copy", out, ops.detach_copy(self))
 
 
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    return write_out("diagonal_copy", out, ops.diagonal_copy_default(self, offset, dim1, dim2))
+    return write_out("diagonal_copy", out, ops.diagonal_copy(self, offset, dim1, dim2))
 
 
 # expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
 def expand_copy_out(self: Tensor, size: list[int], implicit: bool, out: Tensor) -> Tensor:
-    return write_out("expand_copy", out, ops.expand_copy_default(self, size, implicit=implicit))
+    return write_out("expand_copy", out, ops.expand_copy(self, size, implicit=implicit))
 
 
 # permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def permute_copy_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    return write_out("permute_copy", out, ops.permute_copy_default(self, dims))
+    return write_out("permute_copy", out, ops.permute_copy(self, dims))
 
 
 # _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def _reshape_alias_copy_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out("_reshape_alias_copy", out, ops._reshape_alias_copy_default(self, size, stride))
+    return write_out("_reshape_alias_copy", out, ops._reshape_alias_copy(self, size, stride))
 
 
 # select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_copy_int_out(self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    return write_out("select_copy", out, ops.select_copy_int(self, dim, index))
+    return write_out("select_copy", out, ops.select_copy(self, dim, index))
 
 
 # slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
 #     out) -> Tensor(a!)
 def slice_copy_Tensor_out(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Tensor:
-    return write_out("slice_copy", out, ops.slice_copy_Tensor(self, dim, start, end, step))
+    return write_out("slice_copy", out, ops.slice_copy(self, dim, start, end, step))
 
 
 # squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -4207,32 +4195,32 @@ def squeeze_copy_dims_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
 
 # t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def t_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("t_copy", out, ops.t_copy_default(self))
+    return write_out("t_copy", out, ops.t_copy(self))
 
 
 # transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
 def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
-    return write_out("transpose_copy", out, ops.transpose_copy_int(self, dim0, dim1))
+    return write_out("transpose_copy", out, ops.transpose_copy(self, dim0, dim1))
 
 
 # unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
 def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
-    return write_out("unfold_copy", out, ops.unfold_copy_default(self, dimension, size, step))
+    return write_out("unfold_copy", out, ops.unfold_copy(self, dimension, size, step))
 
 
 # unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def unsqueeze_copy_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out("unsqueeze_copy", out, ops.unsqueeze_copy_default(self, dim))
+    return write_out("unsqueeze_copy", out, ops.unsqueeze_copy(self, dim))
 
 
 # view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_complex_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("view_as_complex_copy", out, ops.view_as_complex_copy_default(self))
+    return write_out("view_as_complex_copy", out, ops.view_as_complex_copy(self))
 
 
 # view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_real_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("view_as_real_copy", out, ops.view_as_real_copy_default(self))
+    return write_out("view_as_real_copy", out, ops.view_as_real_copy(self))
 
 
 # view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
@@ -4260,22 +4248,22 @@ def as_strided_scatter_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("as_strided_scatter", out, ops.as_strided_scatter_default(self, src, size, stride, storage_offset))
+    return write_out("as_strided_scatter", out, ops.as_strided_scatter(self, src, size, stride, storage_offset))
 
 
 # nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("nonzero", out, ops.nonzero_default(self))
+    return write_out("nonzero", out, ops.nonzero(self))
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("softmax", out, ops.softmax_int(self, dim, dtype))
+    return write_out("softmax", out, ops.softmax(self, dim, dtype))
 
 
 # log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("log_softmax", out, ops.log_softmax_int(self, dim, dtype))
+    return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
 
 
 # _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
@@ -4293,7 +4281,7 @@ def _native_batch_norm_legit_no_training_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops._native_batch_norm_legit_no_training_default(
+    result0, result1, result2 = ops._native_batch_norm_legit_no_training(
         input,
         weight,
         bias,
@@ -4311,7 +4299,7 @@ def _native_batch_norm_legit_no_training_out(
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("log_sigmoid", out, ops.log_sigmoid_default(self))
+    return write_out("log_sigmoid", out, ops.log_sigmoid(self))
 
 
 # binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
@@ -4327,13 +4315,13 @@ def binary_cross_entropy_with_logits_out(
     return write_out(
         "binary_cross_entropy_with_logits",
         out,
-        ops.binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction),
+        ops.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction),
     )
 
 
 # soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("soft_margin_loss", out, ops.soft_margin_loss_default(self, target, reduction))
+    return write_out("soft_margin_loss", out, ops.soft_margin_loss(self, target, reduction))
 
 
 # nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
@@ -4346,7 +4334,7 @@ def nll_loss_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("nll_loss", out, ops.nll_loss_default(self, target, weight, reduction, ignore_index))
+    return write_out("nll_loss", out, ops.nll_loss(self, target, weight, reduction, ignore_index))
 
 
 # nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
@@ -4359,12 +4347,12 @@ def nll_loss2d_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("nll_loss2d", out, ops.nll_loss2d_default(self, target, weight, reduction, ignore_index))
+    return write_out("nll_loss2d", out, ops.nll_loss2d(self, target, weight, reduction, ignore_index))
 
 
 # multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss_default(self, target, reduction))
+    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss(self, target, reduction))
 
 
 # _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
@@ -4389,7 +4377,7 @@ def _convolution_out(
     return write_out(
         "_convolution",
         out,
-        ops._convolution_default(
+        ops._convolution(
             input,
             weight,
             bias,
@@ -4409,17 +4397,17 @@ def _convolution_out(
 
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d_default(self, output_size))
+    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d(self, output_size))
 
 
 # adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d_default(self, output_size))
+    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d(self, output_size))
 
 
 # scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
 def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
-    return write_out("scalar_tensor", out, ops.scalar_tensor_default(s, dtype=out.dtype, device=out.device))
+    return write_out("scalar_tensor", out, ops.scalar_tensor(s, dtype=out.dtype, device=out.device))
 
 
 # linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
@@ -4469,7 +4457,7 @@ def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor)
     return write_out(
         "empty_permuted",
         out,
-        ops.empty_permuted_default(size, physical_layout, dtype=out.dtype, device=out.device),
+        ops.empty_permuted(size, physical_layout, dtype=out.dtype, device=out.device),
     )
 
 
@@ -4478,7 +4466,7 @@ def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | N
     return write_out(
         "full_like",
         out,
-        ops.full_like_default(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        ops.full_like(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
     )
 
 
@@ -4649,7 +4637,7 @@ def randint_like_low_generator_dtype_out(
 
 # new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_empty", out, ops.new_empty_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_empty", out, ops.new_empty(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
@@ -4657,23 +4645,23 @@ def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out:
     return write_out(
         "new_empty_strided",
         out,
-        ops.new_empty_strided_default(self, size, stride, dtype=out.dtype, device=out.device),
+        ops.new_empty_strided(self, size, stride, dtype=out.dtype, device=out.device),
     )
 
 
 # new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_zeros", out, ops.new_zeros_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_zeros", out, ops.new_zeros(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_ones", out, ops.new_ones_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_ones", out, ops.new_ones(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
 def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-    return write_out("new_full", out, ops.new_full_default(self, size, fill_value, dtype=out.dtype, device=out.device))
+    return write_out("new_full", out, ops.new_full(self, size, fill_value, dtype=out.dtype, device=out.device))
 
 
 # hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
@@ -4754,11 +4742,5 @@ def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat |
     return write_out(
         "_to_copy",
         out,
-        ops._to_copy_default(
-            self,
-            dtype=out.dtype,
-            device=out.device,
-            non_blocking=non_blocking,
-            memory_format=memory_format,
-        ),
+        ops._to_copy(self, dtype=out.dtype, device=out.device, non_blocking=non_blocking, memory_format=memory_format),
     )

@@ -74,7 +74,7 @@ def ceil_default(self_t: Any) -> Any:
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor: result
 def clone_default(memory_format: Any, self_t: Any) -> Any:
-    return ops.clone_default(self_t, memory_format=memory_format)
+    return ops.clone(self_t, memory_format=memory_format)
 
 
 # _conj_physical(Tensor self) -> Tensor: result
@@ -858,17 +858,17 @@ def mv_default(self: Any, vec: Any, self_t: Any, vec_t: Any) -> Any:
 
 # trace(Tensor self) -> Tensor: result
 def trace_default(self_t: Any) -> Any:
-    return ops.trace_default(self_t)
+    return ops.trace(self_t)
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor: result
 def tril_default(diagonal: Any, self_t: Any) -> Any:
-    return ops.tril_default(self_t, diagonal)
+    return ops.tril(self_t, diagonal)
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor: result
 def triu_default(diagonal: Any, self_t: Any) -> Any:
-    return ops.triu_default(self_t, diagonal)
+    return ops.triu(self_t, diagonal)
 
 
 # vdot(Tensor self, Tensor other) -> Tensor: result
@@ -916,7 +916,7 @@ def cumprod_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor: result
 def cumsum_default(dim: Any, dtype: Any, self_t: Any) -> Any:
-    return ops.cumsum_default(self_t, dim, dtype=dtype)
+    return ops.cumsum(self_t, dim, dtype=dtype)
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor: result
@@ -1183,12 +1183,12 @@ def _reshape_alias(size: Any, self_t: Any) -> Any:
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a): result
 def select_int(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.select_int(self_t, dim, index)
+    return ops.select(self_t, dim, index)
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a): result
 def slice_Tensor(dim: Any, start: Any, end: Any, step: Any, self_t: Any) -> Any:
-    return ops.slice_Tensor(self_t, dim, start, end, step)
+    return ops.slice(self_t, dim, start, end, step)
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]: result
@@ -1223,7 +1223,7 @@ def t(self_t: Any) -> Any:
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a): result
 def transpose_int(dim0: Any, dim1: Any, self_t: Any) -> Any:
-    return ops.transpose_int(self_t, dim0, dim1)
+    return ops.transpose(self_t, dim0, dim1)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]: result
@@ -1299,7 +1299,7 @@ def constant_pad_nd_default(pad: Any, self_t: Any) -> Any:
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor: result
 def diag_embed_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
-    return ops.diag_embed_default(self_t, offset, dim1, dim2)
+    return ops.diag_embed(self_t, offset, dim1, dim2)
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
@@ -1311,7 +1311,7 @@ def diagonal_scatter_default(self: Any, src: Any, offset: Any, dim1: Any, dim2: 
 
 # flip(Tensor self, int[] dims) -> Tensor: result
 def flip_default(dims: Any, self_t: Any) -> Any:
-    return ops.flip_default(self_t, dims)
+    return ops.flip(self_t, dims)
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a): result
@@ -1321,22 +1321,22 @@ def lift_fresh(self_t: Any) -> Any:
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor: result
 def narrow_copy_default(dim: Any, start: Any, length: Any, self_t: Any) -> Any:
-    return ops.narrow_copy_default(self_t, dim, start, length)
+    return ops.narrow_copy(self_t, dim, start, length)
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor: result
 def reflection_pad1d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad1d_default(self_t, padding)
+    return ops.reflection_pad1d(self_t, padding)
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor: result
 def reflection_pad2d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad2d_default(self_t, padding)
+    return ops.reflection_pad2d(self_t, padding)
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor: result
 def reflection_pad3d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad3d_default(self_t, padding)
+    return ops.reflection_pad3d(self_t, padding)
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor: result
@@ -1346,27 +1346,27 @@ def repeat_default(repeats: Any, self_t: Any) -> Any:
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor: result
 def replication_pad1d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad1d_default(self_t, padding)
+    return ops.replication_pad1d(self_t, padding)
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor: result
 def replication_pad2d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad2d_default(self_t, padding)
+    return ops.replication_pad2d(self_t, padding)
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor: result
 def replication_pad3d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad3d_default(self_t, padding)
+    return ops.replication_pad3d(self_t, padding)
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor: result
 def roll_default(shifts: Any, dims: Any, self_t: Any) -> Any:
-    return ops.roll_default(self_t, shifts, dims)
+    return ops.roll(self_t, shifts, dims)
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor: result
 def rot90_default(k: Any, dims: Any, self_t: Any) -> Any:
-    return ops.rot90_default(self_t, k, dims)
+    return ops.rot90(self_t, k, dims)
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor: result
@@ -1400,12 +1400,12 @@ def stack_default(dim: Any, tensors_t: Any) -> Any:
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor: result
 def gather_default(dim: Any, index: Any, sparse_grad: Any, self_t: Any) -> Any:
-    return ops.gather_default(self_t, dim, index, sparse_grad=sparse_grad)
+    return ops.gather(self_t, dim, index, sparse_grad=sparse_grad)
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor: result
 def index_Tensor(indices: Any, self_t: Any) -> Any:
-    return ops.index_Tensor(self_t, indices)
+    return ops.index(self_t, indices)
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor: result
@@ -1443,7 +1443,7 @@ def index_put_default(self: Any, indices: Any, values: Any, accumulate: Any, sel
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor: result
 def index_select_default(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.index_select_default(self_t, dim, index)
+    return ops.index_select(self_t, dim, index)
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor: result
@@ -1493,7 +1493,7 @@ def scatter_add_default(self: Any, dim: Any, index: Any, src: Any, self_t: Any, 
 
 # take(Tensor self, Tensor index) -> Tensor: result
 def take_default(index: Any, self_t: Any) -> Any:
-    return ops.take_default(self_t, index)
+    return ops.take(self_t, index)
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor: result
@@ -1727,7 +1727,7 @@ def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, se
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
 #     -> Tensor: result
 def embedding_default(indices: Any, padding_idx: Any, scale_grad_by_freq: Any, sparse: Any, weight_t: Any) -> Any:
-    return ops.embedding_default(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
+    return ops.embedding(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
@@ -1940,12 +1940,12 @@ def native_layer_norm_default(
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor: result
 def _adaptive_avg_pool2d_default(output_size: Any, self_t: Any) -> Any:
-    return ops._adaptive_avg_pool2d_default(self_t, output_size)
+    return ops._adaptive_avg_pool2d(self_t, output_size)
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor: result
 def _adaptive_avg_pool3d_default(output_size: Any, self_t: Any) -> Any:
-    return ops._adaptive_avg_pool3d_default(self_t, output_size)
+    return ops._adaptive_avg_pool3d(self_t, output_size)
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor): result0
@@ -1969,7 +1969,7 @@ def avg_pool2d_default(
     divisor_override: Any,
     self_t: Any,
 ) -> Any:
-    return ops.avg_pool2d_default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return ops.avg_pool2d(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
@@ -1983,13 +1983,13 @@ def avg_pool3d_default(
     divisor_override: Any,
     self_t: Any,
 ) -> Any:
-    return ops.avg_pool3d_default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return ops.avg_pool3d(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
 #     Tensor: result
 def col2im_default(output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, self_t: Any) -> Any:
-    return ops.col2im_default(self_t, output_size, kernel_size, dilation, padding, stride)
+    return ops.col2im(self_t, output_size, kernel_size, dilation, padding, stride)
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
@@ -2043,7 +2043,7 @@ def convolution_default(
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor: result
 def im2col_default(kernel_size: Any, dilation: Any, padding: Any, stride: Any, self_t: Any) -> Any:
-    return ops.im2col_default(self_t, kernel_size, dilation, padding, stride)
+    return ops.im2col(self_t, kernel_size, dilation, padding, stride)
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -2060,17 +2060,17 @@ def max_pool3d_with_indices_default(self_t: Any, result1: Any) -> Any:
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor: result
 def pixel_shuffle_default(upscale_factor: Any, self_t: Any) -> Any:
-    return ops.pixel_shuffle_default(self_t, upscale_factor)
+    return ops.pixel_shuffle(self_t, upscale_factor)
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor: result
 def pixel_unshuffle_default(downscale_factor: Any, self_t: Any) -> Any:
-    return ops.pixel_unshuffle_default(self_t, downscale_factor)
+    return ops.pixel_unshuffle(self_t, downscale_factor)
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor: result
 def channel_shuffle_default(groups: Any, self_t: Any) -> Any:
-    return ops.channel_shuffle_default(self_t, groups)
+    return ops.channel_shuffle(self_t, groups)
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor: result
@@ -2144,27 +2144,27 @@ def upsample_bicubic2d_default(output_size: Any, align_corners: Any, scales_h: A
 
 # alias_copy(Tensor self) -> Tensor: result
 def alias_copy_default(self_t: Any) -> Any:
-    return ops.alias_copy_default(self_t)
+    return ops.alias_copy(self_t)
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor: result
 def as_strided_copy_default(size: Any, stride: Any, storage_offset: Any, self_t: Any) -> Any:
-    return ops.as_strided_copy_default(self_t, size, stride, storage_offset)
+    return ops.as_strided_copy(self_t, size, stride, storage_offset)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
 def diagonal_copy_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
-    return ops.diagonal_copy_default(self_t, offset, dim1, dim2)
+    return ops.diagonal_copy(self_t, offset, dim1, dim2)
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor: result
 def expand_copy_default(size: Any, implicit: Any, self_t: Any) -> Any:
-    return ops.expand_copy_default(self_t, size, implicit=implicit)
+    return ops.expand_copy(self_t, size, implicit=implicit)
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor: result
 def permute_copy_default(dims: Any, self_t: Any) -> Any:
-    return ops.permute_copy_default(self_t, dims)
+    return ops.permute_copy(self_t, dims)
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor: result
@@ -2174,12 +2174,12 @@ def _reshape_alias_copy_default(size: Any, self_t: Any) -> Any:
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor: result
 def select_copy_int(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.select_copy_int(self_t, dim, index)
+    return ops.select_copy(self_t, dim, index)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor: result
 def slice_copy_Tensor(dim: Any, start: Any, end: Any, step: Any, self_t: Any) -> Any:
-    return ops.slice_copy_Tensor(self_t, dim, start, end, step)
+    return ops.slice_copy(self_t, dim, start, end, step)
 
 
 # squeeze_copy(Tensor self) -> Tensor: result
@@ -2199,22 +2199,22 @@ def squeeze_copy_dims(dim: Any, self_t: Any) -> Any:
 
 # t_copy(Tensor self) -> Tensor: result
 def t_copy_default(self_t: Any) -> Any:
-    return ops.t_copy_default(self_t)
+    return ops.t_copy(self_t)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor: result
 def transpose_copy_int(dim0: Any, dim1: Any, self_t: Any) -> Any:
-    return ops.transpose_copy_int(self_t, dim0, dim1)
+    return ops.transpose_copy(self_t, dim0, dim1)
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor: result
 def unfold_copy_default(dimension: Any, size: Any, step: Any, self_t: Any) -> Any:
-    return ops.unfold_copy_default(self_t, dimension, size, step)
+    return ops.unfold_copy(self_t, dimension, size, step)
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor: result
 def unsqueeze_copy_default(dim: Any, self_t: Any) -> Any:
-    return ops.unsqueeze_copy_default(self_t, dim)
+    return ops.unsqueeze_copy(self_t, dim)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor: result
@@ -2224,12 +2224,12 @@ def view_copy_default(size: Any, self_t: Any) -> Any:
 
 # view_as_complex_copy(Tensor self) -> Tensor: result
 def view_as_complex_copy_default(self_t: Any) -> Any:
-    return ops.view_as_complex_copy_default(self_t)
+    return ops.view_as_complex_copy(self_t)
 
 
 # view_as_real_copy(Tensor self) -> Tensor: result
 def view_as_real_copy_default(self_t: Any) -> Any:
-    return ops.view_as_real_copy_default(self_t)
+    return ops.view_as_real_copy(self_t)
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor: result
@@ -2461,7 +2461,7 @@ def _to_copy_default(
 
 # _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor: result
 def _unsafe_index_Tensor(indices: Any, self_t: Any) -> Any:
-    return ops._unsafe_index_Tensor(self_t, indices)
+    return ops._unsafe_index(self_t, indices)
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor: result

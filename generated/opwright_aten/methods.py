@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import SymBool, SymFloat, SymInt, Tensor, active_modes, is_array
+from opwright.abi import SymBool, SymFloat, SymInt, Tensor, find2, is_array
 
 from . import ops
 
@@ -21,17 +21,7 @@ _OPERANDS = (Tensor, int, float, complex, np.ndarray, np.generic, SymInt, SymFlo
 
 def __add__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._add_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other, 1)
-        return ops._add_Tensor.call(self, other, 1)
+        return find2(ops._add_Tensor, self, other)(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.add(self, other)
@@ -45,17 +35,7 @@ def __radd__(self: Tensor, other: Any) -> Any:
 
 def __iadd__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._add__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other, 1)
-        return ops._add__Tensor.call(self, other, 1)
+        return find2(ops._add__Tensor, self, other)(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.add_(self, other)
@@ -63,17 +43,7 @@ def __iadd__(self: Tensor, other: Any) -> Any:
 
 def __sub__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._sub_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other, 1)
-        return ops._sub_Tensor.call(self, other, 1)
+        return find2(ops._sub_Tensor, self, other)(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.sub(self, other)
@@ -87,17 +57,7 @@ def __rsub__(self: Tensor, other: Any) -> Any:
 
 def __isub__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._sub__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other, 1)
-        return ops._sub__Tensor.call(self, other, 1)
+        return find2(ops._sub__Tensor, self, other)(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.sub_(self, other)
@@ -105,17 +65,7 @@ def __isub__(self: Tensor, other: Any) -> Any:
 
 def __mul__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._mul_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._mul_Tensor.call(self, other)
+        return find2(ops._mul_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.mul(self, other)
@@ -129,17 +79,7 @@ def __rmul__(self: Tensor, other: Any) -> Any:
 
 def __imul__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._mul__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._mul__Tensor.call(self, other)
+        return find2(ops._mul__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.mul_(self, other)
@@ -147,17 +87,7 @@ def __imul__(self: Tensor, other: Any) -> Any:
 
 def __truediv__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._div_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._div_Tensor.call(self, other)
+        return find2(ops._div_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.div(self, other)
@@ -171,17 +101,7 @@ def __rtruediv__(self: Tensor, other: Any) -> Any:
 
 def __itruediv__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._div__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._div__Tensor.call(self, other)
+        return find2(ops._div__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.div_(self, other)
@@ -189,17 +109,7 @@ def __itruediv__(self: Tensor, other: Any) -> Any:
 
 def __floordiv__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._floor_divide_default.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._floor_divide_default.call(self, other)
+        return find2(ops._floor_divide_default, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.floor_divide(self, other)
@@ -213,17 +123,7 @@ def __rfloordiv__(self: Tensor, other: Any) -> Any:
 
 def __ifloordiv__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._floor_divide__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._floor_divide__Tensor.call(self, other)
+        return find2(ops._floor_divide__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.floor_divide_(self, other)
@@ -231,17 +131,7 @@ def __ifloordiv__(self: Tensor, other: Any) -> Any:
 
 def __mod__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._remainder_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._remainder_Tensor.call(self, other)
+        return find2(ops._remainder_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.remainder(self, other)
@@ -255,17 +145,7 @@ def __rmod__(self: Tensor, other: Any) -> Any:
 
 def __imod__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._remainder__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._remainder__Tensor.call(self, other)
+        return find2(ops._remainder__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.remainder_(self, other)
@@ -273,17 +153,7 @@ def __imod__(self: Tensor, other: Any) -> Any:
 
 def __pow__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._pow_Tensor_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._pow_Tensor_Tensor.call(self, other)
+        return find2(ops._pow_Tensor_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.pow(self, other)
@@ -297,17 +167,7 @@ def __rpow__(self: Tensor, other: Any) -> Any:
 
 def __ipow__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._pow__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._pow__Tensor.call(self, other)
+        return find2(ops._pow__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.pow_(self, other)
@@ -315,17 +175,7 @@ def __ipow__(self: Tensor, other: Any) -> Any:
 
 def __matmul__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._matmul_default.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._matmul_default.call(self, other)
+        return find2(ops._matmul_default, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.matmul(self, other)
@@ -339,17 +189,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Any:
 
 def __and__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_and_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_and_Tensor.call(self, other)
+        return find2(ops._bitwise_and_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_and(self, other)
@@ -363,17 +203,7 @@ def __rand__(self: Tensor, other: Any) -> Any:
 
 def __iand__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_and__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_and__Tensor.call(self, other)
+        return find2(ops._bitwise_and__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_and_(self, other)
@@ -381,17 +211,7 @@ def __iand__(self: Tensor, other: Any) -> Any:
 
 def __or__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_or_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_or_Tensor.call(self, other)
+        return find2(ops._bitwise_or_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_or(self, other)
@@ -405,17 +225,7 @@ def __ror__(self: Tensor, other: Any) -> Any:
 
 def __ior__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_or__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_or__Tensor.call(self, other)
+        return find2(ops._bitwise_or__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_or_(self, other)
@@ -423,17 +233,7 @@ def __ior__(self: Tensor, other: Any) -> Any:
 
 def __xor__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_xor_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_xor_Tensor.call(self, other)
+        return find2(ops._bitwise_xor_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_xor(self, other)
@@ -447,17 +247,7 @@ def __rxor__(self: Tensor, other: Any) -> Any:
 
 def __ixor__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_xor__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_xor__Tensor.call(self, other)
+        return find2(ops._bitwise_xor__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_xor_(self, other)
@@ -465,17 +255,7 @@ def __ixor__(self: Tensor, other: Any) -> Any:
 
 def __lshift__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_left_shift_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_left_shift_Tensor.call(self, other)
+        return find2(ops._bitwise_left_shift_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_left_shift(self, other)
@@ -489,17 +269,7 @@ def __rlshift__(self: Tensor, other: Any) -> Any:
 
 def __ilshift__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_left_shift__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_left_shift__Tensor.call(self, other)
+        return find2(ops._bitwise_left_shift__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_left_shift_(self, other)
@@ -507,17 +277,7 @@ def __ilshift__(self: Tensor, other: Any) -> Any:
 
 def __rshift__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_right_shift_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_right_shift_Tensor.call(self, other)
+        return find2(ops._bitwise_right_shift_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_right_shift(self, other)
@@ -531,17 +291,7 @@ def __rrshift__(self: Tensor, other: Any) -> Any:
 
 def __irshift__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._bitwise_right_shift__Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._bitwise_right_shift__Tensor.call(self, other)
+        return find2(ops._bitwise_right_shift__Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_right_shift_(self, other)
@@ -549,17 +299,7 @@ def __irshift__(self: Tensor, other: Any) -> Any:
 
 def __eq__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._eq_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._eq_Tensor.call(self, other)
+        return find2(ops._eq_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.eq(self, other)
@@ -567,17 +307,7 @@ def __eq__(self: Tensor, other: Any) -> Any:
 
 def __ne__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._ne_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._ne_Tensor.call(self, other)
+        return find2(ops._ne_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.ne(self, other)
@@ -585,17 +315,7 @@ def __ne__(self: Tensor, other: Any) -> Any:
 
 def __lt__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._lt_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._lt_Tensor.call(self, other)
+        return find2(ops._lt_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.lt(self, other)
@@ -603,17 +323,7 @@ def __lt__(self: Tensor, other: Any) -> Any:
 
 def __le__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._le_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._le_Tensor.call(self, other)
+        return find2(ops._le_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.le(self, other)
@@ -621,17 +331,7 @@ def __le__(self: Tensor, other: Any) -> Any:
 
 def __gt__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._gt_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._gt_Tensor.call(self, other)
+        return find2(ops._gt_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.gt(self, other)
@@ -639,17 +339,7 @@ def __gt__(self: Tensor, other: Any) -> Any:
 
 def __ge__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor:
-        modes = active_modes()
-        try:
-            keys = self.keys | other.keys
-            if modes is not None:
-                keys = (keys | modes.include) & modes.mask
-            kernel = ops._ge_Tensor.table[keys]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return kernel(self, other)
-        return ops._ge_Tensor.call(self, other)
+        return find2(ops._ge_Tensor, self, other)(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.ge(self, other)

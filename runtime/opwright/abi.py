@@ -20,13 +20,15 @@ from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.arrays.storage import storage_of
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, name_rules
+from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
 from opwright.dispatch.kernel_sources import name_kernel
 from opwright.dispatch.keywords import NOT_GIVEN
-from opwright.dispatch.operator import Operator, declare
-from opwright.dispatch.packets import Packet, packet
+from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.packets import Packet
 from opwright.dispatch.registering import Row, WrapperRow
 from opwright.dispatch.registering import install as _install
-from opwright.dispatch.returns import as_tuple, number_of, show_result
+from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
 from opwright.state import active_modes
@@ -70,7 +72,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -94,17 +96,18 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "DType", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
-    "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-    "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
-    "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
+    "DType", "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat",
+    "Operator", "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat",
+    "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace",
+    "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of",
     "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history",
     "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
-    "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first", "plain_dtypes", "plan_of",
-    "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "results_of", "rules", "save",
-    "save_all", "save_optional", "save_original", "save_result", "save_results", "show_result", "split_edges",
-    "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result",
-    "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of",
+    "rebase_history", "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save",
+    "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
+    "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
+    "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 

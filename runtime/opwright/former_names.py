@@ -77,7 +77,7 @@ def current_name(name: str) -> str | None:
 
 
 class _Former(MetaPathFinder, Loader):
-    """Finds modules under their former names: they are the same modules."""
+    """A finder of modules under their former names: they are the same modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Tells where in a program something is defined or registered, and whether the same statement ran before."""
+"""Places in a program where something is defined or registered, and whether the same statement ran before."""
 
 from __future__ import annotations
 

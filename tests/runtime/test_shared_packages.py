@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import Maker
 
+from opwright.dispatch.generated import Declarations
 from opwright.dispatch.kernel_forms import Unbound
-from opwright.dispatch.operator import declare
 from opwright.dispatch.registering import install
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
@@ -17,13 +17,14 @@ BOUND = "opwright_aten.kernels_cpu"
 
 def test_alike_declarations_share_the_operator(define: Maker) -> None:
     known = define(TWICE)
-    assert declare(known.name, known.declaration, known.arguments, where="other.yaml:3") is known
+    declare = Declarations(known.namespace, {known.name: "other.yaml:3"})
+    assert declare(TWICE) is known
 
 
 def test_another_declaration_names_both_places(define: Maker) -> None:
     known = define(TWICE)
     with pytest.raises(RegistrationError, match=r"\(Tensor x\) -> Tensor at .*, then \(Tensor y\) .* at other.yaml:3"):
-        declare(known.name, "(Tensor y) -> Tensor", (("y", "Tensor"),), where="other.yaml:3")
+        Declarations(known.namespace, {known.name: "other.yaml:3"})("twice(Tensor y) -> Tensor")
 
 
 @pytest.mark.parametrize("bound_first", [True, False])

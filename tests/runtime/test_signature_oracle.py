@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from opwright.dispatch import schema as _schema
-from opwright.dispatch.signature import split_types
+from opwright.dispatch.declarations import split_types
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

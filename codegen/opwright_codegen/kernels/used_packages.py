@@ -11,16 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernels.declared import declared_in, namespace_of
 from opwright_codegen.kernels.modules import module_files
 
 __all__ = ["UsedPackage"]
 
 _PUBLIC = re.compile(r"^__all__ = (\[.*?\])$", re.MULTILINE | re.DOTALL)
-# `declare("aten::add.Tensor", "(Tensor self, …", …`
-_DECLARED = re.compile(
-    r'^_\w+ = declare\(\n    "(\w+)::([\w.]+)",\n    ((?:["\'][^\n]*\n    )*["\'][^\n]*),\n',
-    re.MULTILINE,
-)
 _PLACE = re.compile(r'^    "([\w:.]+)": "([^"]*)",', re.MULTILINE)  # of `where.py`
 _METHOD = re.compile(r'^    "(\w+)": ops\.', re.MULTILINE)
 
@@ -52,13 +48,13 @@ class UsedPackage:
 
     @property
     def alias(self) -> str:
-        """What generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
+        """Return what generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
         last = self.name.rpartition(".")[2]
         return f"{last.removeprefix('opwright_').removesuffix('_ops')}_ops"
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
-        """The functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
+        """Return functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
         path = self._file("ops")
         found = None if path is None else _PUBLIC.search(path.read_text(encoding="utf-8"))
         if found is None:
@@ -69,35 +65,34 @@ class UsedPackage:
 
     @cached_property
     def methods(self) -> frozenset[str]:
-        """The operators that are methods of Tensor."""
+        """Return the operators that are methods of Tensor."""
         path = self._file("methods")
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
 
     def modules(self) -> Iterator[Path]:
-        """The package's modules. None where it is not installed."""
+        """Yield the package's modules. None where it is not installed."""
         path = self._file("ops")
         yield from sorted(path.parent.glob("*.py")) if path is not None else ()
 
     def declarations(self) -> Declarations:
-        """The operators, as the package declares them. Raises SchemaError where there is no such package."""
+        """Return the operators, as the package declares them. Raises SchemaError where there is no such package."""
         self.check()
         path = self._file("ops")
         assert path is not None
-        found = _DECLARED.findall(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
         where = self._file("where")
         places = {} if where is None else dict(_PLACE.findall(where.read_text(encoding="utf-8")))
-        operators = tuple(
-            DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", places.get(f"{namespace}::{name}", ""))
-            for namespace, name, text in found
-        )
-        return Declarations(found[0][0] if found else "", operators)
+        namespace = namespace_of(text)
+        names = [(found.schema.partition("(")[0], found.schema) for found in declared_in(text)]
+        operators = [DeclaredOperator(name, schema, places.get(f"{namespace}::{name}", "")) for name, schema in names]
+        return Declarations(namespace, tuple(operators))
 
     def check(self) -> None:
         """Raise SchemaError where Opwright generated no such package."""
         _ = self.functions
 
     def files(self) -> Iterator[Path]:
-        """What is read of the package."""
+        """Yield what is read of the package."""
         yield from (path for path in (self._file("ops"), self._file("methods")) if path is not None)
 
     def _file(self, module: str) -> Path | None:

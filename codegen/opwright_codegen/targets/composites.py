@@ -150,7 +150,7 @@ def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -
             keywords.append((parameter.name, value))
         else:
             positional.append(value)
-    return Call(Verbatim(f"ops.{source.stub}"), tuple(positional), tuple(keywords))
+    return Call(Verbatim(f"ops.{source.function}"), tuple(positional), tuple(keywords))
 
 
 def _targets(variant: OperatorView) -> tuple[Argument, ...]:

@@ -53,7 +53,7 @@ def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> I
     for run in runs:
         counts = f"count == {run.first}" if run.first == run.last else f"{run.first} <= count <= {run.last}"
         tests = [counts, run.test] if run.test else [counts]
-        call = f"{run.overload.stub}(*args)"
+        call = f"{run.overload.function}(*args)"
         returned = f"{builtins['tuple']}({call})" if returns_list(run.overload.schema) else call
         yield Branch(condition(tests, "and", 8), f"return {returned}")
 

@@ -151,7 +151,7 @@ class _Builder:
         assert forward.formula is not None  # formulas in our language alone are rendered
         self.formula = forward.formula
         if forward.kind is ForwardKind.LINEAR and isinstance(self.formula, Call):
-            self.formula = replace(self.formula, function=Verbatim(f"ops.{view.stub}"))
+            self.formula = replace(self.formula, function=Verbatim(f"ops.{view.function}"))
         self.arguments, self.results = read_by(view.schema, forward)
         namer = Namer((*_RESERVED, *modules))
         self.own = {each: namer.claim(each) for each in self.arguments}

@@ -147,7 +147,8 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     functions = {base: view.names.packets[base].function for base in groups}
     words = {"Tensor"}
     if operators:
-        words |= {"Any", "SymBool", "SymFloat", "SymInt", "active_modes", "is_array"}
+        words |= {"Any", "SymBool", "SymFloat", "SymInt", "is_array"}
+        words |= {"find2"} if any(operator.operator for operator in operators) else set()
     if moved:
         words.add("Any")
     return {

@@ -1,9 +1,9 @@
-"""`ops.py`: the function that calls each operator, and one for all overloads of a name.
+"""`ops.py`: the declaration of each operator, the function that calls it, and one for all overloads of a name.
 
 Note [Stubs]
-A stub is straight-line code: exact type tests tell what needs no converting; the keys of all tensors, changed by the
-thread's modes, look the kernel up; everything uncommon is one `except` away in `Operator.call`. Plain arrays have an
-entry of their own, looked for only when no mode is on.
+A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
+(`opwright.dispatch.lookup`) and calls that. The one overload of a name, out variants aside, has no stub but the
+function of the name. Out variants have none: the runtime binds their arguments.
 """
 
 from __future__ import annotations
@@ -11,171 +11,135 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.schema.model import Return
+from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
-from opwright_codegen.targets.packets import Packet, packet_view
-from opwright_codegen.views.annotations import annotation, result_fields, return_annotation
+from opwright_codegen.targets.packets import Packet, by_use, packet_view
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import LINE, bracketed, docstring, fill_comment, fill_string, quoted
-from opwright_codegen.views.operators import NamespaceView, OperatorView, parameter_list, signature, tuple_text
+from opwright_codegen.views.layout import docstring, fill_string, hugged, quoted
+from opwright_codegen.views.operators import NamespaceView, OperatorView, plain_parameters
 
-__all__ = ["TEMPLATE", "Stub", "context", "public_names"]
+__all__ = ["TEMPLATE", "Group", "Stub", "context", "public_names"]
 
 TEMPLATE = "ops.py.j2"
-# What tests and conversions of arguments may use.
-_TESTED = frozenset(
-    ("INTS", "Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray")
-)
+# What the texts of stubs and packets may use.
+_USED = frozenset(
+    (
+        "Device", "Generator", "INTS", "Layout", "MemoryFormat", "NOT_GIVEN", "Overloaded", "Tensor", "as_tuple",
+        "builtins", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
+        "is_dtype", "is_int_list", "ndarray", "result_class", "stub_of",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """One operator: the statement that makes its Operator, its comment and `def` line, and how it finds the kernel.
+    """The function that calls one operator. `doc` is its docstring. Without a lookup the statement `call` has the
+    runtime bind the arguments, after those in `renamed` got the schema's names."""
 
-    `doc` is the docstring. Without a lookup the runtime binds the arguments, after those in `renamed` got the schema's
-    names.
-    """
-
-    name: str
-    operator: str
-    construction: str
-    comment: str
+    decorator: str
     signature: str
     doc: str
     named: Named | None
-    call: str
-    renamed: tuple[tuple[str, str], ...]
     lookup: Lookup | None
-    assignment: str
-    result: str | None
-    result_assignment: str
-    fields: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
+    call: str = ""
+
+    def texts(self) -> tuple[str, ...]:
+        """Return what it says, for finding the names that it uses; but for the tests of `Lookups`."""
+        named = () if self.named is None else (self.named.call,)
+        return (self.decorator, self.signature, *named)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operators of one name: the statements that declare them, their stubs, and the function for all, if that is
+    another."""
+
+    statements: tuple[str, ...]
+    stubs: tuple[Stub, ...]
+    packet: Packet | None
 
 
 def context(view: NamespaceView) -> dict[str, object]:
     """What the template shows."""
     lookups = Lookups(view.builtins)
-    maker = _StubMaker(view, lookups)
-    stubs = [
-        maker.stub(operator, is_function=view.names.packets[operator.schema.name.base].packet is None)
-        for operator in view.operators.values()
-    ]
-    packets = [packet_view(base, group, view, lookups) for base, group in view.packets.items()]
+    groups = [_group(base, operators, view, lookups) for base, operators in view.packets.items()]
     return {
-        "stubs": stubs,
-        "packets": packets,
+        "groups": groups,
+        "declarations": f"declare = Declarations({quoted(view.namespace)}, PLACES)",
         "public": public_names(view),
-        "imports": _imports(view, stubs, packets, lookups),
+        "imports": _imports(view, groups, lookups),
     }
 
 
-def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packet], lookups: Lookups) -> str:
+def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> str:
     """What the module imports: no name that it does not use."""
-    parameters = {id(p): p for o in view.operators.values() for p in o.parameters}.values()
-    shown = {p.argument.type for o in view.operators.values() if not o.is_generic for p in o.parameters}
-    words = words_in([annotation(type, view.builtins) for type in shown])
-    returns = {o.schema.returns for o in view.operators.values()}
-    words |= words_in([return_annotation(found, view.builtins) for found in returns])
-    words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
-    words |= words_in(lookups.texts()) & _TESTED
-    found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
-    words |= {"declare", "packet"}
-    words |= words_in([*(stub.signature for stub in stubs), *(packet.signature for packet in packets)]) & {
-        "Any",
-        "NOT_GIVEN",
-    }
-    words |= words_in([packet.call for packet in packets]) & {"as_tuple"}
-    words |= words_in([packet.named.call for packet in packets if packet.named is not None]) & {"as_tuple"}
-    if any(stub.result is not None for stub in stubs):
-        words |= {"NamedTuple", "show_result"}
-    if any(lookup is not None and lookup.keys for lookup in found):
-        words.add("active_modes")
-    if any(lookup.arrays for lookup in found if lookup is not None) or any(packet.arrays for packet in packets):
-        words.add("ARRAYS")
-    kinds = words_in([text for packet in packets for text in (packet.arrays, packet.elsewhere)])
-    words |= kinds & {"Tensor", "ndarray"}
-    places = [(".where", "PLACES", "PLACES")] if stubs else []
-    return import_lines(words, ["builtins"] if "builtins" in words else [], places)
+    texts = [*lookups.texts()]
+    for group in groups:
+        texts += [text for stub in group.stubs for text in stub.texts()]
+        texts += () if group.packet is None else group.packet.texts()
+    words = words_in(texts) & _USED
+    if any(names.packet is not None for names in view.names.packets.values()):
+        words.add("Overloaded")
+    if any(operator.result is not None for operator in view.operators.values()):
+        words.add("result_class")
+    places = [(".where", "PLACES", "PLACES")]
+    return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], places)
 
 
-class _StubMaker:
-    def __init__(self, view: NamespaceView, lookups: Lookups) -> None:
-        self._builtins = view.builtins
-        self._lookups = lookups
-        self._tags: dict[frozenset[str], str] = {}
-        self._returns: dict[tuple[Return, ...], str] = {}
+def _group(base: str, operators: Sequence[OperatorView], view: NamespaceView, lookups: Lookups) -> Group:
+    names = view.names.packets[base]
+    statements = [_declaration(operator) for operator in operators]
+    if names.packet is not None:
+        found = [o.private for o in by_use(operators)]
+        statements.append(hugged(f"{names.packet} = Overloaded(", found, ")"))
+    statements += [
+        hugged(f"{o.result} = result_class(", [o.private, quoted(o.result), "__name__"], ")")
+        for o in operators
+        if o.result is not None
+    ]
+    stubs = [
+        _stub(operator, names.packet, view, lookups)
+        for operator in operators
+        if operator.is_merged or operator.operator.kind is not SchemaKind.OUT
+    ]
+    is_served = any(operator.is_merged for operator in operators)
+    return Group(
+        tuple(statements), tuple(stubs), None if is_served else packet_view(base, tuple(operators), view, lookups)
+    )
 
-    def stub(self, view: OperatorView, *, is_function: bool) -> Stub:
-        """`is_function`: it serves as the function of the name, too, for want of other overloads."""
-        named = None
-        call = f"{view.private}.call_by_name(args, kwargs)" if is_function else f"{view.private}(*args, **kwargs)"
-        if view.is_generic:
-            parameters = ["*args: Any", "**kwargs: Any"]
-            renamed = tuple((p.name, p.argument.name) for p in view.parameters if p.is_renamed)
-            lookup = None
-        else:
-            if is_function:
-                parameters = self._function_parameters(view)
-                named = named_view(view.private, view.parameters)
-            else:
-                parameters = parameter_list(view.parameters, self._builtins, view.ints)
-            renamed = ()
-            lookup = self._lookups.of(view)
-        returns = view.schema.returns
-        returned = view.result or self._returns.get(returns)
-        if returned is None:
-            returned = self._returns[returns] = return_annotation(returns, self._builtins)
-        return Stub(
-            view.stub,
-            view.private,
-            self._construction(view),
-            fill_comment(view.declaration),
-            signature(view.stub, parameters, "Any" if view.schema.is_varret else returned),
-            docstring(view.operator.doc, 4),
-            named,
-            call,
-            renamed,
-            lookup,
-            _assignment(view.private, "stub", view.stub),
-            view.result,
-            "" if view.result is None else _assignment(view.private, "result", view.result),
-            () if view.result is None else result_fields(returns, self._builtins),
-        )
 
-    def _function_parameters(self, view: OperatorView) -> list[str]:
-        declared = [f"{p.name}: {annotation(p.argument.type, self._builtins)}" for p in view.parameters]
+def _declaration(view: OperatorView) -> str:
+    """The statement that makes the Operator."""
+    operator = view.operator
+    tags = " ".join(sorted(operator.tags))
+    arguments = [fill_string(view.declaration, 4)]
+    if tags:
+        arguments.append(quoted(tags))
+    if operator.doc and operator.kind is SchemaKind.OUT and not view.is_merged:
+        arguments.append(f"doc={fill_string(operator.doc, 8)}".replace("\n        ", "\n    "))
+    return hugged(f"{view.private} = declare(", arguments, ")")
+
+
+def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookups: Lookups) -> Stub:
+    named = None
+    decorator = f"@stub_of({view.private})"
+    if view.is_merged:
+        decorator = hugged("@function_of(", [packet or f"Overloaded({view.private})", view.private], ")")
+    doc = docstring(view.operator.doc, 4)
+    if view.is_generic:
+        call = f"{view.private}.call_by_name(args, kwargs)" if view.is_merged else f"{view.private}(*args, **kwargs)"
+        renamed = tuple((p.name, p.argument.name) for p in view.parameters if p.is_renamed)
+        head = f"def {view.function}(*args, **kwargs):"
+        return Stub(decorator, head, doc, None, None, renamed, f"return {call}")
+    if view.is_merged:
         keyword = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
-        return taken_by_name(declared, view.parameters, keyword, view.ints, self._builtins)
-
-    def _construction(self, view: OperatorView) -> str:
-        """The call that makes the Operator, an argument a line."""
-        operator = view.operator
-        declaration = view.declaration[view.declaration.index("(") :]
-        lines = [quoted(view.name), fill_string(declaration, 4), _row([p.row for p in view.parameters])]
-        first = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
-        if first is not None:
-            lines.append(f"kwarg_only={first}")
-        lines.append(f"where=PLACES[{quoted(view.name)}]")
-        if operator.tags:
-            lines.append(self._tags.get(operator.tags) or self._tags_line(operator.tags))
-        inner = ",\n    ".join(lines)
-        return f"{view.private} = declare(\n    {inner},\n)"
-
-    def _tags_line(self, tags: frozenset[str]) -> str:
-        found = self._tags[tags] = _row([quoted(tag) for tag in sorted(tags)], "tags=")
-        return found
-
-
-def _assignment(operator: str, name: str, value: str) -> str:
-    """The statement that gives the Operator its stub, or its class of results."""
-    text = f"{operator}.{name} = {value}"
-    return text if len(text) <= LINE else f"{operator}.{name} = (\n    {value}\n)"
-
-
-def _row(items: Sequence[str], head: str = "") -> str:
-    text = f"{head}{tuple_text(items)}"
-    return text if len(text) + 5 <= LINE else bracketed(f"{head}(", items, ")", 4, 1)
+        parameters = taken_by_name(view.parameters, keyword, view.ints)
+        named = named_view(packet or view.private, view.parameters)
+    else:
+        parameters = plain_parameters(view.parameters, view.ints)
+    return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), doc, named, lookups.of(view))
 
 
 # -- `__all__`

@@ -20,32 +20,33 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
         "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
-        "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
-        "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-        "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
-        "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
-        "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views",
-        "move_history", "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results",
-        "next_sequence", "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first",
-        "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording",
-        "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
-        "show_result", "split_edges", "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap",
-        "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+        "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator",
+        "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+        "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
+        "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
+        "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of", "increment_version",
+        "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel",
+        "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence", "not_implemented",
+        "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history",
+        "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save", "save_all",
+        "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
+        "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
+        "wrap_views", "write_out", "write_outs", "write_self",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-ABI_VERSION = 1  # of `opwright.abi`, which has all that generated code may import of the runtime
+ABI_VERSION = 2  # of `opwright.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """Every identifier that the texts use; what stands in strings is none."""
+    """Return every identifier that the texts use; what stands in strings is none."""
     return {word for text in texts for word in _WORD.findall(_STRING.sub("", text))}
 
 
 def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Sequence[tuple[str, str, str]] = ()) -> str:
-    """The lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and for `extra`
-    imports `from MODULE import NAME as ALIAS`."""
+    """Return the import lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and
+    for `extra` imports `from MODULE import NAME as ALIAS`."""
     homes: dict[str, list[str]] = {}
     for word in words:
         if word in _HOMES:
@@ -80,5 +81,5 @@ def _section(module: str) -> int:
 
 
 def _member(name: str) -> tuple[int, str]:
-    """The order of ruff within a line: constants, classes, the rest; by letters, whether they are capitals or not."""
+    """Return the key by which ruff sorts within a line: constants, classes, the rest; by letters, capitals or not."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name.lower()

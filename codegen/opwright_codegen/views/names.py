@@ -15,7 +15,7 @@ import keyword
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from opwright_codegen.schema.model import Argument, FunctionSchema
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType
 
 __all__ = [
@@ -34,14 +34,15 @@ __all__ = [
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType", "Device", "Generator",
-        "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NOT_GIVEN", "NamedTuple", "Namespace",
-        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream", "TYPE_CHECKING",
-        "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes", "annotations",
-        "PLACES", "as_tuple", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload",
-        "packet", "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__",
-        "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
-        "__package__", "__path__", "__spec__",
+        "ARRAYS", "INTS", "NOT_GIVEN", "OPERANDS", "PLACES", "TYPE_CHECKING", "A", "Any", "AttributeError", "Backend",
+        "Callable", "ClassVar", "DType", "Declarations", "Device", "Generator", "Generic", "KeyError", "Layout",
+        "MemoryFormat", "NDArray", "NamedTuple", "Namespace", "NotImplemented", "Operator", "Overloaded", "Packet",
+        "Scalar", "Sequence", "Storage", "Stream", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError",
+        "TypeVar", "active_modes", "annotations", "as_tuple", "builtins", "declare", "find0", "find1", "find2", "find3",
+        "find_items", "find_list", "find_some", "function_of", "install", "is_dtype", "is_int_list", "ndarray",
+        "overload", "result_class", "stub_of", "__all__", "__annotate__", "__annotations__", "__builtins__",
+        "__cached__", "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__",
+        "__loader__", "__name__", "__package__", "__path__", "__spec__",
     )
 )  # fmt: skip
 
@@ -90,13 +91,13 @@ def is_word(name: str) -> bool:
 
 
 class Namer:
-    """Gives out the names of one scope, each once."""
+    """A scope that gives out its names, each once."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
     def claim(self, wanted: str) -> str:
-        """The name wanted, with as many underscores after it as make it a free one."""
+        """Claim the name wanted, with as many underscores after it as make it a free one."""
         taken = self._taken
         while wanted in taken or not is_word(wanted):
             wanted += "_"
@@ -109,11 +110,14 @@ class Namer:
 
 @dataclass(frozen=True, slots=True)
 class StubNames:
-    """The function that calls an operator, the Operator object behind it, and the class of several named results."""
+    """The stub of an operator, the Operator object behind it, the class of several named results, and the function that
+    calls it: the stub, or the one for all overloads where it `is_merged` with that."""
 
     stub: str
     operator: str
     result: str | None
+    function: str
+    is_merged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ class NamespaceNames:
     taken: Collection[str]
 
     def of_packet(self, base: str, operators: Iterable[str]) -> frozenset[str]:
-        """What the functions of a packet call: no argument of its `operators` may hide it."""
+        """Return the names of the functions that a packet calls: no argument of its `operators` may hide it."""
         own = {
             name
             for found in map(self.stubs.__getitem__, operators)
@@ -145,11 +149,12 @@ class NamespaceNames:
 
     @staticmethod
     def of(schemas: Mapping[str, FunctionSchema]) -> NamespaceNames:
-        """Names for the operators of one namespace, given in schema order."""
+        """Make names for the operators of one namespace, given in schema order."""
         overloads: dict[str, list[str]] = {}
         for schema in schemas.values():
             overloads.setdefault(schema.name.base, []).append(schema.name.overload)
         alone = {s.name.base for s in schemas.values() if len(overloads[s.name.base]) == 1 and not returns_list(s)}
+        merged = _merged(schemas) | {name for name, s in schemas.items() if s.name.base in alone}
         namer = Namer(RESERVED)
         functions = {base: namer.claim(base) for base in overloads}
         stubs = {name: _stub_name(schema, alone, functions, namer) for name, schema in schemas.items()}
@@ -159,12 +164,37 @@ class NamespaceNames:
             for base, function in functions.items()
         }
         operators = {
-            name: StubNames(stub, private[name], _result_name(schemas[name], stub, namer))
+            name: StubNames(
+                stub,
+                private[name],
+                _result_name(schemas[name], stub, namer),
+                functions[schemas[name].name.base] if name in merged else stub,
+                name in merged,
+            )
             for name, stub in stubs.items()
         }
         results = [names.result for names in operators.values() if names.result is not None]
         public = {*functions.values(), *stubs.values(), *results}
         return NamespaceNames(operators, packets, public)
+
+
+def _merged(schemas: Mapping[str, FunctionSchema]) -> set[str]:
+    """The operators whose stub can be the function for all overloads: the others are out variants, and no argument has
+    a name that the function needs."""
+    groups: dict[str, list[tuple[str, FunctionSchema]]] = {}
+    for name, schema in schemas.items():
+        if schema.kind is not SchemaKind.OUT:
+            groups.setdefault(schema.name.base, []).append((name, schema))
+    return {
+        group[0][0]
+        for base, group in groups.items()
+        if len(group) == 1 and not returns_list(group[0][1]) and not _needs_binding(group[0][1], base)
+    }
+
+
+def _needs_binding(schema: FunctionSchema, base: str) -> bool:
+    names = [argument.name for argument in schema.arguments]
+    return schema.is_vararg or any(_is_hiding(name, ()) or name.lstrip("_").startswith(base) for name in names)
 
 
 def returns_list(schema: FunctionSchema) -> bool:
@@ -173,7 +203,7 @@ def returns_list(schema: FunctionSchema) -> bool:
 
 
 def _result_name(schema: FunctionSchema, stub: str, namer: Namer) -> str | None:
-    """The class of what the operator returns, where that is several values with names that fields may have."""
+    """Return the name of the class of what the operator returns: several values with names that fields may have."""
     names = [returned.name or "" for returned in schema.returns]
     fits = all(is_word(name) and not name.startswith("_") for name in names)
     if len(names) < 2 or not fits or len(set(names)) != len(names) or schema.is_varret:
@@ -189,7 +219,7 @@ def _stub_name(schema: FunctionSchema, alone: Collection[str], functions: Mappin
 
 
 def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) -> tuple[str, ...]:
-    """What a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
+    """Return what a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
 
     `hidden` are names of functions and objects that it needs beside those that all do.
     """
@@ -202,7 +232,7 @@ def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) 
 
 
 def _is_hiding(name: str, hidden: Collection[str]) -> bool:
-    """Packets call the types of deciding arguments `kind`, `kind1`, `kind2` and so on."""
+    """Whether a name hides a type of a deciding argument, which packets call `kind`, `kind1`, `kind2` and so on."""
     return name in _HIDING or name in hidden or name.startswith("kind") or not is_word(name)
 
 
@@ -210,7 +240,7 @@ _BUILTINS = frozenset(name for name in dir(builtins) if name.islower() and not n
 
 
 class BuiltinNames(dict[str, str]):
-    """How a module spells builtins: plainly, or through the module `builtins` where a function of its own hides one."""
+    """The spelling of builtins in a module: plain, or through the module `builtins` where a function hides one."""
 
     def __init__(self, taken: Collection[str]) -> None:
         super().__init__({name: f"builtins.{name}" if name in taken else name for name in _BUILTINS})

@@ -1,4 +1,4 @@
-"""What happens to the gradient of a leaf: hooks, then it is stored, or added to the one there is."""
+"""Gradients of leaves: their hooks are called, then the gradient is stored, or added to the one there is."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
 
 
 def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
-    """The gradient as the leaf keeps it: by itself, with the leaf's strides where these are dense, else row-major."""
+    """Return the gradient as the leaf keeps it: with the leaf's strides where these are dense, else row-major."""
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)

@@ -12,7 +12,7 @@ __all__ = ["split", "stack"]
 
 
 def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[list[Tensor | None]]:
-    """The gradients of `outputs` sample by sample, from gradients with a leading batch dimension.
+    """Yield the gradients of `outputs` sample by sample, from gradients with a leading batch dimension.
 
     Raises RuntimeError where a gradient is no batch of its output's shape, ValueError where the batches differ in size,
     IndexError where they are empty.
@@ -39,7 +39,7 @@ def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[lis
 
 
 def stack(samples: Sequence[Sequence[Tensor | None]]) -> list[Any]:
-    """The gradients of each input, stacked; None where no sample has one, zeros where only some have."""
+    """Return the gradients of each input, stacked; None where no sample has one, zeros where only some have."""
     return [None if all(each is None for each in column) else _stacked(column) for column in zip(*samples, strict=True)]
 
 

@@ -84,7 +84,7 @@ class dual_level(Switch):
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that has a tangent of its shape, dtype and device.
+    """Return a view of `tensor` that has a tangent of its shape, dtype and device.
 
     The tangent is kept itself where it has the strides of the tensor, else a copy. Gradients flow through both. Raises
     RuntimeError outside of a level and where the two do not fit, ValueError for dtypes that are no floats or complex,
@@ -115,7 +115,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The two parts of a dual tensor: its values, as a view that has no tangent, and the tangent itself, or None."""
+    """Return both parts of a dual tensor: its values, as a view that has no tangent, and the tangent or None."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual() takes a Tensor, but got: {type(tensor).__name__}")
     if current_level.get() is None:

@@ -33,7 +33,7 @@ Cells = Sequence[Tangent | None]
 
 
 class without_tangents_or_grad(ignoring_tangents):
-    """In the block, `forward` of a Function within a level, nothing is recorded and nothing looks at tangents."""
+    """A block, `forward` of a Function within a level, in which nothing is recorded and nothing looks at tangents."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class without_tangents_or_grad(ignoring_tangents):
 
 
 def cells_of(function: Any, inputs: Sequence[Any]) -> Cells | None:
-    """The tangents of the inputs; None where there are none. Raises NotImplementedError where there is no jvp."""
+    """Return the inputs' tangents, None where there are none. Raises NotImplementedError where there is no jvp."""
     from opwright.autograd.function import Function
 
     cells = [current_cell(value) if isinstance(value, Tensor) else None for value in inputs]
@@ -76,7 +76,7 @@ def give_tangents(ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, outputs
 
 
 def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
-    """What `jvp` gets for an input."""
+    """Return what `jvp` gets for an input."""
     if cell is not None:
         return cell.value
     if not ctx.materialize_grads or not may_have_tangent(value):

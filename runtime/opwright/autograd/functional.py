@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 def vjp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """The outputs, and v times the Jacobian: one for each input. `v` may be left out for one output of one element."""
+    """Return the outputs, and v times the Jacobian for each input; without `v` for one output of one element."""
     with enable_grad():
         several, given = _inputs("vjp", inputs)
         given = _prepared(given, create_graph)
@@ -37,7 +37,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """The outputs, and the Jacobian times v: one for each output. `v` may be left out for one input of one element.
+    """Return the outputs, and the Jacobian times v for each output. `v` may be left out for one input of one element.
 
     It is the gradient of the product that `vjp` gives, so that only gradients are needed.
     """
@@ -60,7 +60,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivative of each element of each output by each element of each input, of shape output + input.
+    """Return the derivative of each element of each output by each of each input, of shape output + input.
 
     A tuple for several outputs, of tuples for several inputs. `strategy` is "reverse-mode", a pass for each element of
     an output, or "forward-mode", a call for each element of an input. `vectorize` has no effect: passes are looped.
@@ -85,7 +85,7 @@ def jacobian(
 
 
 def _rows(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
-    """The Jacobian of one output."""
+    """Return the Jacobian of one output."""
     found: list[tuple[Tensor, ...]] = []
     for element in aten["reshape.default"](output, [-1]):
         if not element.requires_grad:
@@ -110,7 +110,7 @@ def _stacked(values: Sequence[Tensor], output: Tensor, value: Tensor) -> Tensor:
 
 
 def _forward_jacobian(func: Function, inputs: Tensors) -> Any:
-    """One call for each element of an input."""
+    """Return the Jacobian by forward mode: one call for each element of an input."""
     several, given = _inputs("jacobian", inputs)
     columns: list[list[list[Tensor]]] = []  # by input, by its element, by output
     for place, value in enumerate(given):
@@ -153,7 +153,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function with one result of one element: for inputs i and j a tensor of their shapes.
+    """Return the second derivatives of a function with one element as result: tensors of the shapes of inputs i and j.
 
     `outer_jacobian_strategy` "forward-mode" differentiates the gradients forward. Raises RuntimeError where the
     function has another result.
@@ -176,7 +176,7 @@ def hessian(
 def vhp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensor, Tensors]:
-    """The output, and v times the Hessian of a function with one result of one element."""
+    """Return the output, and v times the Hessian of a function with one result of one element."""
     with enable_grad():
         several, given = _inputs("vhp", inputs)
         direction = _direction("vhp", v, given, "input")
@@ -190,7 +190,7 @@ def vhp(
 def hvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensor, Tensors]:
-    """The output, and the Hessian times v: what `vhp` gives, by way of a `jvp` of the gradients."""
+    """Return the output, and the Hessian times v: what `vhp` gives, by way of a `jvp` of the gradients."""
     with enable_grad():
         several, given = _inputs("hvp", inputs)
         direction = _direction("hvp", v, given, "input")
@@ -222,7 +222,7 @@ def _checked(name: str, what: str, values: tuple[Any, ...]) -> tuple[Tensor, ...
 
 
 def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    """The inputs with a place of their own in the graph, behind the caller's where the results are to have one."""
+    """Return the inputs with a place of their own in the graph, behind the caller's where results are to have one."""
     if create_graph:
         return tuple(
             aten["view.default"](each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
@@ -249,7 +249,7 @@ def _independent(name: str, place: int) -> str:
 
 
 def _scalar(name: str, func: Function) -> Function:
-    """The function, which must return one Tensor of one element."""
+    """Return the function wrapped: it must return one Tensor of one element."""
 
     def call(*inputs: Tensor) -> Tensor:
         output = func(*inputs)
@@ -263,7 +263,7 @@ def _scalar(name: str, func: Function) -> Function:
 
 
 def _direction(name: str, v: Tensors | None, values: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
-    """`v`, checked against what it goes along with; ones for one tensor of one element."""
+    """Return `v`, checked against what it goes along with; ones for one tensor of one element."""
     if v is None:
         if len(values) != 1 or values[0].numel() != 1:
             raise RuntimeError(
@@ -290,7 +290,7 @@ def _gradients(
     create_graph: bool,
     strict: bool,
 ) -> tuple[Tensor, ...]:
-    """The gradients of the outputs that require any, zeros for inputs that these do not depend on."""
+    """Return the gradients of the outputs that require any, zeros for inputs that these do not depend on."""
     places = [place for place, output in enumerate(outputs) if output.requires_grad]
     found: Sequence[Tensor | None] = (None,) * len(inputs)
     if places:

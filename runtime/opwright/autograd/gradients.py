@@ -18,26 +18,26 @@ __all__ = ["add", "fit", "ones_like", "zeros"]
 
 
 def add(first: Any, second: Any) -> Any:
-    """The sum of two gradients, either of which may be None."""
+    """Return the sum of two gradients, either of which may be None."""
     if first is None:
         return second
     return first if second is None else aten["add.Tensor"](first, second)
 
 
 def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
-    """What a gradient that is not defined stands for."""
+    """Return the zeros that a gradient stands for that is not defined."""
     made: Tensor = aten["zeros.default"](list(shape), dtype=dtype, device=device)
     return made
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    """Where a backward of a scalar begins."""
+    """Return the ones that a backward of a scalar begins with."""
     made: Tensor = aten["ones_like.default"](tensor)
     return made
 
 
 def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
-    """A gradient with the shape and dtype of what it belongs to: summed over broadcast dimensions, and cast.
+    """Return a gradient with the shape and dtype of what it belongs to: summed over broadcast dimensions, and cast.
 
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
@@ -64,8 +64,8 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
-    """The gradient in the dtype of what it belongs to. Generated nodes alone may give a complex gradient of a real
-    tensor, whose real part it is then."""
+    """Return the gradient in the dtype of what it belongs to. Generated nodes alone may give a complex gradient of a
+    real tensor, whose real part it is then."""
     is_generated = isinstance(node, Recorded | RecordedSeveral)
     if (grad.dtype in COMPLEX) != (dtype in COMPLEX) and grad.dtype not in FLOATING and not is_generated:
         kind = "real" if dtype not in COMPLEX else "complex or floating point"
@@ -84,7 +84,7 @@ def _expands(shape: Shape, wide: Shape) -> bool:
 
 
 def _invalid(node: Node | None, index: int, problem: str) -> str:
-    """The message for a gradient that a node computed, as its `index`th, or that a backward pass was given."""
+    """Return the message for a gradient that a node computed, as its `index`th, or that a backward pass was given."""
     if node is None:
         return f"invalid gradient of output {index} - {problem}"
     name = node.input_name(index)

@@ -43,7 +43,7 @@ class Tangent:
 
 
 class Level:
-    """What `dual_level` enters: the tangents that vanish with it."""
+    """A level that `dual_level` enters: the tangents that vanish with it."""
 
     __slots__ = ("_cells", "is_open")
 
@@ -52,7 +52,7 @@ class Level:
         self.is_open = True
 
     def cell(self, value: Tensor) -> Tangent:
-        """A cell for a tangent."""
+        """Return a cell for a tangent."""
         made = Tangent(value, self)
         self._cells.add(made)
         return made
@@ -79,13 +79,13 @@ def may_have_tangent(value: object) -> bool:
 
 
 def cell_of(tensor: Tensor) -> Tangent | None:
-    """The cell of a tensor's own tangent, if it has one."""
+    """Return the cell of a tensor's own tangent, if it has one."""
     cell: Tangent | None = getattr(tensor.extra, "tangent", None)
     return None if cell is None or cell.value is None else cell
 
 
 def current_cell(tensor: Tensor) -> Tangent | None:
-    """The cell of a tensor's tangent, of one that came to it through a write to its base, too."""
+    """Return the cell of a tensor's tangent, of one that came to it through a write to its base, too."""
     cell = cell_of(tensor)
     if cell is not None:
         return cell
@@ -99,7 +99,7 @@ def current_cell(tensor: Tensor) -> Tangent | None:
 
 
 def current_tangent(tensor: Tensor) -> Tensor | None:
-    """A tensor's tangent, one that came to it through a write to its base, too."""
+    """Return a tensor's tangent, one that came to it through a write to its base, too."""
     cell = current_cell(tensor)
     return None if cell is None else cell.value
 
@@ -143,7 +143,7 @@ def check_fit(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> Tensor:
-    """What a formula gave, as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
+    """Return a formula's answer as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
 
     `taken` are the tangents the formula was given. Raises AutogradError for a shape or dtype that cannot be.
     """
@@ -153,7 +153,7 @@ def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> 
 
 
 def fit_tangent(value: Tensor, like: Tensor) -> Tensor:
-    """A tangent with the shape, dtype and strides of its tensor; itself, where it has them."""
+    """Return a tangent with the shape, dtype and strides of its tensor; itself, where it has them."""
     if value.dtype != like.dtype:
         if value.dtype in COMPLEX and like.dtype not in COMPLEX:
             raise AutogradError(
@@ -166,7 +166,7 @@ def fit_tangent(value: Tensor, like: Tensor) -> Tensor:
 
 
 def _laid_out(value: Tensor, like: Tensor) -> Tensor:
-    """A copy with the strides of `like`."""
+    """Return a copy with the strides of `like`."""
     shape, strides = like.shape, like.stride()
     copy: Tensor
     if surely_empty(shape) or may_overlap_itself(shape, strides):  # then nothing may be written through it
@@ -180,7 +180,7 @@ def _laid_out(value: Tensor, like: Tensor) -> Tensor:
 
 
 def zero_tangent(like: Tensor) -> Tensor:
-    """Zeros that fit a tensor."""
+    """Return zeros that fit a tensor."""
     return fit_tangent(aten["zeros_like.default"](like.detach()), like)
 
 
@@ -207,7 +207,7 @@ def view_tangent(tensor: Tensor, tangent: Tensor, offset: int, level: Level) -> 
 
 
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
-    """The view's part of its base's tangent, whose memory is laid out as the base's is."""
+    """Return the view's part of its base's tangent, whose memory is laid out as the base's is."""
     shape, strides, offset = list(view.shape), list(view.stride()), view.storage_offset()
     if (base.dtype, view.dtype) in _PAIRS:  # a view of the parts of complex numbers
         tangent, start = aten["view_as_real.default"](tangent), 2 * base.storage_offset()
@@ -228,7 +228,7 @@ def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
 
 
 class ignoring_tangents(Switch):
-    """In the block nothing looks at tangents: what computes them does so on what tensors are without."""
+    """A block in which nothing looks at tangents: what computes them does so on what tensors are without."""
 
     __slots__ = ()
 

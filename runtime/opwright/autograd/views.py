@@ -34,7 +34,7 @@ VIEW_ERRORS: Final = {
 
 
 class Placed(NamedTuple):
-    """Tells where in a buffer a tensor's elements lie. Of complex numbers in a buffer of real ones, `is_paired`."""
+    """The place of a tensor's elements in a buffer. Of complex numbers in a buffer of real ones, `is_paired`."""
 
     shape: Shape
     strides: Shape
@@ -42,7 +42,7 @@ class Placed(NamedTuple):
     is_paired: bool = False
 
     def layout(self) -> tuple[list[int], list[int], int]:
-        """Shape, strides and offset in elements of the buffer."""
+        """Return shape, strides and offset in elements of the buffer."""
         if self.is_paired:
             return [*self.shape, 2], [*(2 * stride for stride in self.strides), 1], 2 * self.offset
         return list(self.shape), list(self.strides), self.offset
@@ -53,12 +53,12 @@ class Placed(NamedTuple):
         return 1 + offset + span(tuple(shape), tuple(strides))[1] if count(self.shape) else 1
 
     def within(self, flat: Tensor) -> Tensor:
-        """These elements of a 1-d buffer, as a view."""
+        """Return these elements of a 1-d buffer, as a view."""
         found: Tensor = aten["as_strided.default"](flat, *self.layout())
         return aten["view_as_complex.default"](found) if self.is_paired else found
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
-        """The buffer with other values in these places; the values of one place are added up."""
+        """Return the buffer with other values in these places; the values of one place are added up."""
         if self.is_paired:
             values = aten["view_as_real.default"](values)
         shape, strides, offset = self.layout()
@@ -91,7 +91,7 @@ class _Window(NamedTuple):
 
     @classmethod
     def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _Window:
-        """Return that of complex numbers and their parts. Raises AutogradError for other dtypes."""
+        """Return the window between complex numbers and their parts. Raises AutogradError for other dtypes."""
         if to_real(base.dtype) is not view.dtype and to_real(view.dtype) is not base.dtype:
             raise AutogradError(
                 f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "
@@ -102,7 +102,7 @@ class _Window(NamedTuple):
         return cls(first, second, max(first.length(), second.length()))
 
     def buffer(self, like: Tensor) -> Tensor:
-        """Zeros."""
+        """Return a buffer of zeros."""
         is_paired = self.base.is_paired or self.view.is_paired
         dtype = to_real(like.dtype) if is_paired else like.dtype
         made: Tensor = aten["new_zeros.default"](like, [self.length], dtype=dtype)
@@ -110,14 +110,14 @@ class _Window(NamedTuple):
 
 
 class ViewOfBase(Node):
-    """A view's gradient, put where its elements lie in the base."""
+    """The node of a view: its gradient is put where its elements lie in the base."""
 
     __slots__ = ("window",)
     window: _Window
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> ViewOfBase:
-        """The node of a view of this base."""
+        """Return the node of a view of this base."""
         made = cls()
         made.edges = (base.edge,)
         made.window = _Window.of(view, base)
@@ -125,7 +125,7 @@ class ViewOfBase(Node):
 
     @classmethod
     def after(cls, write: WriteToView) -> ViewOfBase:
-        """The node of the view that was written to."""
+        """Return the node of the view that was written to."""
         made = cls()
         made.edges = (write,)
         made.window = write.window
@@ -136,17 +136,17 @@ class ViewOfBase(Node):
         return made
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "AsStridedBackward0"
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradient of the base."""
+        """Return the gradient of the base."""
         window = self.window
         return (window.base.within(window.view.put(window.buffer(grad), grad)),)
 
 
 class WriteToView(Node):
-    """A write to a view as a write to its base: what `fn` makes of the view's part, and the rest as it was.
+    """The node of a write to a view as a write to its base: what `fn` makes of the view's part, and the rest as it was.
 
     `fn` recorded the write; its first edge was the view's.
     """
@@ -158,7 +158,7 @@ class WriteToView(Node):
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor, fn: Node) -> WriteToView:
-        """The node of a base after a write to this view."""
+        """Return the node of a base after a write to this view."""
         made = cls()
         first: Edge = base.edge
         made.edges = (first, *fn.edges[1:])
@@ -171,7 +171,7 @@ class WriteToView(Node):
         return made
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "torch::autograd::CopySlices"
 
     def release(self) -> None:
@@ -180,7 +180,7 @@ class WriteToView(Node):
             self.fn.release()
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradients of the base before the write, and of the write's other operands."""
+        """Return the gradients of the base before the write, and of the write's other operands."""
         assert self.fn is not None
         base, view, _ = self.window
         flat = base.put(self.window.buffer(grad), grad)

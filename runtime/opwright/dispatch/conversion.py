@@ -181,6 +181,8 @@ def _to_str(value: Any) -> str:
 
 
 def _to_scalar(value: Any) -> Any:
+    if type(value) is float or (type(value) is int and -(2**63) <= value < 2**64):
+        return value
     if is_symbolic(value):
         return value
     if isinstance(value, np.generic):

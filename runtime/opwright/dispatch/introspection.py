@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from opwright.dispatch.signature import split_types
+from opwright.dispatch.declarations import split_types
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
+from opwright.dispatch.declarations import arguments_of
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
 from opwright.dispatch.kernel_forms import Registration, UserKernel, as_key
 from opwright.dispatch.keywords import given_by_name, translated
@@ -22,14 +23,13 @@ from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DispatchKey, KeySet
 from opwright.missing import did_you_mean
-from opwright.places import shown
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.rule_table import GivenRule, RuleTable
 
-__all__ = ["Operator", "declare", "find_operator"]
+__all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
 
@@ -37,9 +37,9 @@ Kernel = Callable[..., Any]
 class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
-    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
-    `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
-    that is taken raises RegistrationError.
+    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only. Left
+    out, they are read off the declaration when they are first asked for. `where` says where it is declared, `doc` what
+    its declaration says that it does. Making one defines it; a name that is taken raises RegistrationError.
     """
 
     __slots__ = (
@@ -52,7 +52,7 @@ class Operator(OverloadFacts):
         self,
         name: str,
         declaration: str,
-        arguments: tuple[tuple[Any, ...], ...],
+        arguments: tuple[tuple[Any, ...], ...] | None = None,
         *,
         kwarg_only: int | None = None,
         where: str = "",
@@ -63,8 +63,9 @@ class Operator(OverloadFacts):
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
-        self.arguments = arguments
-        self.kwarg_only = kwarg_only
+        if arguments is not None:
+            self.arguments = arguments
+            self.kwarg_only = kwarg_only
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.doc = ""
@@ -73,6 +74,20 @@ class Operator(OverloadFacts):
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._signature: Signature | None = None
         self.registrations = registry.define(self)
+
+    @classmethod
+    def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
+        """Make an operator that a generated module declares."""
+        made = cls(name, declaration, where=where, tags=tags)
+        made.doc = doc
+        made._stub = made  # until a function takes its place: out variants have none
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("arguments", "kwarg_only"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.arguments, self.kwarg_only = arguments_of(self.declaration)
+        return getattr(self, name)
 
     @property
     def signature(self) -> Signature:
@@ -136,6 +151,8 @@ class Operator(OverloadFacts):
         kernel = self.table.get(keys) or self.resolve(keys)
         result = kernel(*args)
         return result if self.result is None else self.result(*result)
+
+    otherwise = call  # (`lookup`)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
         """Plain arrays, sequences that are no lists, lists with None; or an error."""
@@ -248,28 +265,3 @@ def find_operator(name: str) -> Operator:
         why = registry.why_lost(name) or did_you_mean(name, registry.operators)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found
-
-
-def declare(
-    name: str,
-    declaration: str,
-    arguments: tuple[tuple[Any, ...], ...],
-    *,
-    kwarg_only: int | None = None,
-    where: str = "",
-    tags: tuple[str, ...] = (),
-) -> Operator:
-    """The operator as generated code declares it. Packages that declare one alike share it: the first defines it.
-
-    Raises RegistrationError where another declaration has the name.
-    """
-    with registry.lock:
-        known = registry.operators.get(name)
-        if known is None:
-            return Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=tags)
-    if known.declaration != declaration:
-        raise RegistrationError(
-            f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
-            f"then {declaration} at {shown(where)}"
-        )
-    return known

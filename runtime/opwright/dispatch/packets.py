@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
-from opwright.dispatch.keywords import given_by_name, other_names, translated, unknown_name
+from opwright.dispatch.keywords import other_names, translated, unknown_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
@@ -54,24 +54,17 @@ class Packet:
         """The generated function that does what calling the packet does, faster; None if there is none."""
         return self._shared.generated
 
-    @stub.setter
-    def stub(self, stub: Callable[..., Any]) -> None:
-        self._shared.generated = stub
-        with registry.lock:
-            is_of_one = any(operator.stub is stub for operator in self.operators.values())
-            self._shared.stub = None if is_of_one and len(self.operators) > 1 else stub
-        stub.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
-
-    @property
-    def function(self) -> Callable[..., Any] | None:
-        """The generated function for all overloads, which makes a tuple of the list that calling the packet returns."""
-        return self._shared.generated
-
-    @function.setter
-    def function(self, function: Callable[..., Any]) -> None:
-        self.stub = function
-        with registry.lock:
-            self._shared.stub = None
+    def serve_by(
+        self, function: Callable[..., Any], known: Collection[Operator], *, gives_tuples: bool = False
+    ) -> None:
+        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
+        it `gives_tuples` of what they return as a list."""
+        shared = self._shared
+        shared.generated = function
+        shared.stub = None if gives_tuples else function
+        if not shared.is_known(known):  # asked last: who defines one after this has the function forgotten
+            shared.stub = None
+        function.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
 
     @property
     def __name__(self) -> str:
@@ -104,11 +97,6 @@ class Packet:
         if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
             return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
         return stub(*args, **kwargs)
-
-    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call of the generated function: the values of its parameters, and what was given by other names."""
-        assert self._shared.generated is not None
-        return self.call((), given_by_name(self._shared.generated, values, named), named=True)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool = False) -> Any:
         """Call the first overload that the arguments fit; where `named`, also by their other names (`keywords`).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatch.fallbacks import default_fallbacks
@@ -50,6 +50,10 @@ class Overloads:
     def names(self) -> frozenset[str]:
         """The arguments of all operators, by name."""
         return frozenset([a[0] for each in self.operators.copy().values() for a in each.arguments])
+
+    def is_known(self, known: Iterable[Operator]) -> bool:
+        """Whether these are the operators there are."""
+        return self.operators.keys() == {operator.overload for operator in known}
 
 
 class Registry:

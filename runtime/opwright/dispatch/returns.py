@@ -11,8 +11,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Mismatch, converter, is_tensor_like
+from opwright.dispatch.declarations import split_types
 from opwright.dispatch.introspection import place_of
-from opwright.dispatch.signature import split_types
 from opwright.places import OURS
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.tensors.tensor import Tensor

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
+from opwright.dispatch.declarations import split_types
 from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
 from opwright.errors import ArgumentError
 from opwright.tensors.tensor import Tensor
@@ -17,7 +18,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element", "split_types"]
+__all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element"]
 
 REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
@@ -180,68 +181,3 @@ def _shown(value: Any) -> str:
         return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"
-
-
-def split_types(declaration: str) -> tuple[list[str], list[str]]:
-    """The annotated types of the arguments and of the returns of `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`.
-    The text is canonical: it was parsed before."""
-    end = _closing(declaration, 0)
-    words = [word for word in _split(declaration[1:end]) if word not in ("*", "...")]
-    returns = declaration[end + 1 :].partition("->")[2].strip()
-    if returns.startswith("(") and _closing(returns, 0) == len(returns) - 1:
-        results = _split(returns[1:-1])
-    else:
-        results = [returns]
-    return [_without_name(word) for word in words], [_without_name(result) for result in results]
-
-
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    quote = ""
-    position = start
-    while position < len(text):
-        letter = text[position]
-        if quote:
-            if letter == "\\":
-                position += 1
-            elif letter == quote:
-                quote = ""
-        elif letter in "\"'":
-            quote = letter
-        elif letter in "([":
-            depth += 1
-        elif letter in ")]":
-            depth -= 1
-            if not depth:
-                return position
-        position += 1
-    raise ValueError(f"unbalanced brackets in {text!r}")
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no bracket and no string."""
-    parts, start, position = [], 0, 0
-    while position < len(text):
-        if text[position] in "([\"'":
-            position = _closing(text, position) if text[position] in "([" else _end_of_string(text, position)
-        elif text[position] == ",":
-            parts.append(text[start:position].strip())
-            start = position + 1
-        position += 1
-    last = text[start:].strip()
-    return [*parts, last] if last else parts
-
-
-def _end_of_string(text: str, start: int) -> int:
-    position = start + 1
-    while text[position] != text[start]:
-        position += 2 if text[position] == "\\" else 1
-    return position
-
-
-def _without_name(text: str) -> str:
-    """The type of `Tensor(a -> *) self=None`, `(int, int) x`: up to the first space outside brackets."""
-    position = 0
-    while position < len(text) and text[position] != " ":
-        position = _closing(text, position) + 1 if text[position] in "([" else position + 1
-    return text[:position]

@@ -158,7 +158,7 @@ def impl(
 
 
 def _key(name: str) -> Key:
-    """A device's key, or the key of that name."""
+    """Return a device's key, or the key of that name."""
     try:
         return as_key(name)
     except RegistrationError:

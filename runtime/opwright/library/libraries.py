@@ -210,7 +210,7 @@ class Library:
 
 
 class Contents:
-    """Keeps what a library added; apart from it, so that it can be taken back when the library is garbage."""
+    """The things that a library added; apart from it, so that they can be taken back when the library is garbage."""
 
     def __init__(self, ns: str, is_definer: bool, where: Place) -> None:
         registry.check_held()
@@ -318,7 +318,7 @@ _lasting: Final[dict[str, Library]] = {}
 
 
 def lasting_library(namespace: str) -> Library:
-    """The library of a namespace that is never destroyed, for what is registered without one."""
+    """Return the library of a namespace that is never destroyed, for what is registered without one."""
     with registry.lock:
         found = _lasting.get(namespace)
         if found is None:
@@ -331,7 +331,7 @@ def _name(key: Key) -> str:
 
 
 def split_name(qualname: object, function: str) -> tuple[str, str]:
-    """The namespace of a qualified name, and the rest. Raises ValueError."""
+    """Return the namespace of a qualified name, and the rest. Raises ValueError."""
     if not isinstance(qualname, str):
         raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")
     namespace, separator, name = qualname.partition("::")
@@ -342,7 +342,7 @@ def split_name(qualname: object, function: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def scoped_library(ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> Iterator[Library]:
-    """A Library that is destroyed at the end of the block."""
+    """Yield a Library that is destroyed at the end of the block."""
     library = Library(ns, kind, dispatch_key)
     try:
         yield library

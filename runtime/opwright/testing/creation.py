@@ -67,7 +67,7 @@ def _draw(shape: list[int], dtype: DType, device: object, low: float | None, hig
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
-    """The least number, and one more than the greatest, where that can be drawn."""
+    """Return the least number, and one more than the greatest, where that can be drawn."""
     info = iinfo(dtype)
     return info.min, info.max + (dtype not in (int64, uint64))
 
@@ -75,7 +75,7 @@ def _limits(dtype: DType) -> tuple[int, int]:
 def _bounds(
     dtype: DType, low: float | None, high: float | None, limits: tuple[float, float], usual: tuple[float, float]
 ) -> tuple[float, float]:
-    """The range to draw from, within what the dtype holds. Raises ValueError."""
+    """Return the range to draw from, within what the dtype holds. Raises ValueError."""
     first, last = usual[0] if low is None else low, usual[1] if high is None else high
     if math.isnan(first) or math.isnan(last):
         raise ValueError(f"low and high cannot be NaN, got low={first}, high={last}")

@@ -1,4 +1,4 @@
-"""What else holds of a backward: it repeats itself, is zero for zeros, takes undefined gradients, and batches."""
+"""Further checks of a backward: it repeats itself, is zero for zeros, takes undefined gradients, and batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Gradients = Sequence[Tensor | Table | None]
 
 
 def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradients, most: float) -> None:
-    """What two backward passes over one graph gave for each input is the same, to `most`. Raises GradcheckError."""
+    """Check that two backward passes over one graph give each input the same, to `most`. Raises GradcheckError."""
     for given, one, other in zip(problem.inputs, first, again, strict=True):
         apart = np.abs(_or_zeros(one, given.tensor) - _or_zeros(other, given.tensor))
         if (apart > most).any():
@@ -34,7 +34,7 @@ def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradien
 
 
 def check_zero(problem: Problem) -> None:
-    """Gradients of zero give zero. Raises GradcheckError."""
+    """Check that gradients of zero give zero. Raises GradcheckError."""
     outputs = problem.outputs()
     found = backward(problem, outputs, [aten["zeros_like.default"](each.detach()) for each in outputs])
     for given, grad in zip(problem.inputs, found, strict=True):
@@ -46,7 +46,7 @@ def check_zero(problem: Problem) -> None:
 
 
 def check_undefined(problem: Problem) -> None:
-    """Outputs without a gradient count as if it were zero: each alone, and all of them. Raises GradcheckError."""
+    """Check that outputs without a gradient count as if it were zero, each alone and all. Raises GradcheckError."""
     count = len(problem.numbers)
     random = np.random.default_rng(0)
     for missing in [set(range(count)), *({place} for place in range(count) if count > 1)]:
@@ -73,7 +73,7 @@ def check_undefined(problem: Problem) -> None:
 
 
 def check_undefined_tangents(problem: Problem) -> None:
-    """Inputs without a tangent count as if it were zero. Raises GradcheckError."""
+    """Check that an input without a tangent counts as if it were zero. Raises GradcheckError."""
     shapes = [numbers_of(each.tensor) for each in problem.inputs]
     for given, shape in zip(problem.inputs, shapes, strict=True):
         if len(problem.inputs) < 2:
@@ -90,7 +90,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 
 
 def check_batched(problem: Problem) -> None:
-    """A batch of gradients gives what each of them does. Raises GradcheckError."""
+    """Check that a batch of gradients gives what each of them does. Raises GradcheckError."""
     random = np.random.default_rng(0)
     for place, output in enumerate(problem.outputs()):
         samples = [_drawn(output, random) for _ in range(2)]
@@ -107,7 +107,7 @@ def check_batched(problem: Problem) -> None:
 
 
 class _Undefined(Function):
-    """Whose gradient is undefined."""
+    """A node whose gradient is undefined."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor) -> Tensor:

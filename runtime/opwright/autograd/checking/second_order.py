@@ -52,7 +52,7 @@ def gradgradcheck(
 
 
 def _backward_of(problem: Problem, given: Sequence[Tensor] | None, apart: bool) -> Problem:
-    """The backward of a function, as a function of its arguments and the gradients of its outputs."""
+    """Return the backward of a function, as a function of its arguments and the gradients of its outputs."""
     count = len(problem.arguments)
     outputs = problem.outputs()
     cotangents = _drawn(outputs, apart) if given is None else tuple(given)

@@ -18,9 +18,10 @@ from opwright.autograd.nodes import next_sequence
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.kernel_forms import Lazy, Shim
+from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.plain_arrays import call_with_arrays, check_with_arrays
-from opwright.keys import ARRAYS, AUTOGRAD, GRAD, VIEW
+from opwright.keys import AUTOGRAD, GRAD, VIEW
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker
 from opwright.state import Modes, active_modes, reset_modes, set_modes
@@ -33,13 +34,12 @@ _BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
 
 
 def unrecorded(modes: Modes) -> Modes:
-    """The same modes without autograd."""
+    """Return the modes given, without autograd."""
     return Modes(modes.include, modes.mask & _BELOW_AUTOGRAD)
 
 
 # What rendered code names.
 _KNOWN: Final[dict[str, Any]] = {
-    "ARRAYS": ARRAYS,
     "CANONICAL": CANONICAL,
     "CPU": Device("cpu"),
     "Device": Device,
@@ -55,6 +55,13 @@ _KNOWN: Final[dict[str, Any]] = {
     "__name__": "opwright.library.custom_ops.rendered",
     "active_modes": active_modes,
     "builtins": builtins,
+    "find0": find0,
+    "find1": find1,
+    "find2": find2,
+    "find3": find3,
+    "find_items": find_items,
+    "find_list": find_list,
+    "find_some": find_some,
     "finish": finish,
     "is_dtype": is_dtype,
     "is_int_list": is_int_list,
@@ -97,7 +104,7 @@ _codes: Final[weakref.WeakValueDictionary[tuple[str, tuple[int, ...], bool], Ope
 
 
 def code_of(declaration: str, arrays: tuple[int, ...] = (), returns_arrays: bool = False) -> OperatorCode:
-    """The code of a declaration, for functions that take arrays at these positions. Must not be called with the
+    """Return the code of a declaration, for functions that take arrays at these positions. Must not be called with the
     registry's lock held: it may import the generator."""
     key = declaration, arrays, returns_arrays
     found = _codes.get(key)
@@ -124,7 +131,7 @@ class FunctionKernel(Lazy):
         self._code: OperatorCode | None = None
 
     def load(self) -> None:
-        """Render. Must not be called with the lock held."""
+        """Render the code. Must not be called with the lock held."""
         operator = self._operator
         code = self._code = code_of(operator.declaration, self._arrays, self._returns_arrays)
         if operator.stub is None:

@@ -111,11 +111,11 @@ class CustomOpDef(Generic[P, R]):
 
     @property
     def _opoverload(self) -> Operator:
-        """The operator, under PyTorch's name."""
+        """Return the operator, under PyTorch's name."""
         return self._registered.current().operator
 
     def _register_defaults(self) -> None:
-        """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
+        """Register what an operator has from the start: no gradients, and no fake kernel unless it is clear."""
         operator = self._opoverload
         put = self._registered.put
         put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
@@ -157,9 +157,9 @@ class CustomOpDef(Generic[P, R]):
         return register if fn is None else register(fn)
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> AbstractContextManager[None]:
-        """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
-        operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
-        own, and of one that is enabled, or disabled, already."""
+        """Use the kernel of a device no more (`enabled=False`), or again, in the block; the function that the operator
+        was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its own, and of
+        one that is enabled, or disabled, already."""
         return _KernelSwitch(self, device_type, enabled)
 
     def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
@@ -268,7 +268,7 @@ class CustomOpDef(Generic[P, R]):
 
 
 class _KernelSwitch:
-    """The block of `set_kernel_enabled`."""
+    """A block of `set_kernel_enabled`."""
 
     def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
         self._definition, self._device_type, self._enabled = definition, device_type, enabled
@@ -313,7 +313,7 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
 
 
 def _named(device_types: DeviceTypes) -> frozenset[str]:
-    """The devices that have a kernel of their own."""
+    """Return the devices that have a kernel of their own."""
     return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
@@ -329,8 +329,8 @@ def _new_operator(name: str, function: Function, schema: InferredSchema, tags: t
 
 
 def _place(function: Function) -> tuple[str, ...]:
-    """Where a function is defined, however often the file is read. A cell of a notebook that is edited has another
-    file each time, but the module `__main__`."""
+    """Return where a function is defined, however often the file is read. A cell of a notebook that is edited has
+    another file each time, but the module `__main__`."""
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", repr(function))
     code = getattr(function, "__code__", None)
@@ -340,7 +340,7 @@ def _place(function: Function) -> tuple[str, ...]:
 
 
 def find_definition(op: object) -> CustomOpDef[..., Any] | None:
-    """The custom operator of that name, or that the operator belongs to; None if it is none."""
+    """Return the custom operator of that name, or that the operator belongs to; None if it is none."""
     if isinstance(op, CustomOpDef):
         return op
     name = op.name if isinstance(op, Operator) else op.removesuffix(".default") if isinstance(op, str) else ""
@@ -349,7 +349,7 @@ def find_definition(op: object) -> CustomOpDef[..., Any] | None:
 
 
 def _restore(name: str, module: str) -> CustomOpDef[..., Any]:
-    """A custom operator that was pickled by name: its module defines it."""
+    """Return a custom operator that was pickled by name: its module defines it."""
     found = find_definition(name)
     if found is None:
         importlib.import_module(module)

@@ -31,7 +31,7 @@ def give_jvp(operator: Operator, setup_context: Function | None, jvp: Function) 
 def _computed(
     operator: Operator, setup_context: Function | None, jvp: Function, inputs: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """The formula: arguments, tangents and results come one after the other."""
+    """Return what the formula gives: arguments, tangents and results come one after the other."""
     signature = operator.signature
     count, positional = len(signature.names), signature.positional
     context = context_of(operator, jvp)

@@ -138,7 +138,7 @@ def _library(name: str, given: Library | None) -> Library:
 
 
 def _name(op: Op) -> str:
-    """The whole name of an operator. Raises ValueError for what is none."""
+    """Return the whole name of an operator. Raises ValueError for what is none."""
     if isinstance(op, CustomOpDef):
         return op._qualname
     if isinstance(op, Operator):

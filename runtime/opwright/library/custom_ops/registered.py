@@ -1,4 +1,4 @@
-"""What belongs to a custom operator, and goes with it: the operator itself and the kernels registered for it."""
+"""The operator and the kernels that belong to a custom operator, and go with it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Registered:
                 earlier.remove()
 
     def current(self) -> Registered:
-        """The newest definition of the operator."""
+        """Return the newest definition of the operator."""
         found = self
         while found.replacement is not None:
             found = found.replacement

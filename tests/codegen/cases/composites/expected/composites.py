@@ -61,7 +61,7 @@ def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
 # pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first,
 #     Tensor(b!) second)
 def pair_first(self: Tensor, other: Tensor | None, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops.pair_default(self, other)
+    result0, result1 = ops.pair(self, other)
     return write_out("pair", first, result0), write_out("pair", second, result1)
 
 
@@ -87,22 +87,22 @@ def each_default(self: list[Tensor]) -> list[Tensor]:
 
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
 def ramp_out(n: int, out: Tensor) -> Tensor:
-    return write_out("ramp", out, ops.ramp_default(n, dtype=out.dtype, device=out.device))
+    return write_out("ramp", out, ops.ramp(n, dtype=out.dtype, device=out.device))
 
 
 # tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tenfold_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("tenfold", out, ops.tenfold_default(self))
+    return write_out("tenfold", out, ops.tenfold(self))
 
 
 # halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
 def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("halves", out, ops.halves_default(self, n=n))
+    return write_out("halves", out, ops.halves(self, n=n))
 
 
 # halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
 def halves_(self: Tensor, n: int) -> Tensor:
-    return write_self(self, ops.halves_default(self, n=n))
+    return write_self(self, ops.halves(self, n=n))
 
 
 # pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()

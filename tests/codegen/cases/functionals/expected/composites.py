@@ -12,7 +12,7 @@ from . import ops
 
 # scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, by: Any, out: Tensor) -> Tensor:
-    return write_out("scale", out, ops.scale_default(self, by))
+    return write_out("scale", out, ops.scale(self, by))
 
 
 # scale(Tensor self, Scalar by) -> Tensor
@@ -23,7 +23,7 @@ def scale_default(self: Tensor, by: Any) -> Tensor:
 
 # normalize.out(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1, Tensor(c!) out) -> Tensor(c!)
 def normalize_out(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float, out: Tensor) -> Tensor:
-    return write_out("normalize", out, ops.normalize_default(x, mean, scale, momentum=momentum))
+    return write_out("normalize", out, ops.normalize(x, mean, scale, momentum=momentum))
 
 
 # normalize_functional(Tensor x, Tensor mean, Tensor? scale=None, *, float momentum=0.1) -> (Tensor, Tensor
@@ -36,7 +36,7 @@ def normalize_functional(
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     mean_copy = copy_written(mean)
     scale_copy = copy_written(scale)
-    result0 = ops.normalize_default(x, mean_copy, scale_copy, momentum=momentum)
+    result0 = ops.normalize(x, mean_copy, scale_copy, momentum=momentum)
     return result0, mean_copy, scale_copy
 
 

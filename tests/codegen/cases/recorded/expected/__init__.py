@@ -7,5 +7,5 @@ from . import ops, register
 
 __all__ = ["ops"]
 
-install("demo", 1, register.KERNELS, register.WRAPPERS)
+install("demo", 2, register.KERNELS, register.WRAPPERS)
 name_rules("demo", f"{__package__}.forward")

@@ -1,0 +1,47 @@
+"""Generated modules of operators, read again: what they declare, and the text about one operator. Never imported."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Declared", "declared_in", "namespace_of", "text_about"]
+
+_NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)", PLACES\)$', re.MULTILINE)
+_STATEMENT = re.compile(r"^(_\w+) = declare\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)
+
+
+class Declared(NamedTuple):
+    """One declaration: the name of the Operator in the module, its schema without the namespace, and the statement."""
+
+    operator: str
+    schema: str
+    statement: str
+
+
+def namespace_of(text: str) -> str:
+    """Return the namespace of a module's operators, '' where it declares none."""
+    found = _NAMESPACE.search(text)
+    return "" if found is None else found[1]
+
+
+def declared_in(text: str) -> Iterator[Declared]:
+    """Yield what a module declares, in its order."""
+    for found in _STATEMENT.finditer(text):
+        (statement,) = ast.parse(found[0]).body
+        assert isinstance(statement, ast.Assign)
+        assert isinstance(statement.value, ast.Call)
+        yield Declared(found[1], ast.literal_eval(statement.value.args[0]), found[0])
+
+
+def text_about(text: str, schema: str) -> Iterator[list[str]]:
+    """Yield the lines that declare an operator, and those of its stub, where it has one."""
+    for declared in declared_in(text):
+        if declared.schema == schema:
+            yield declared.statement.splitlines()
+            for block in text.split("\n\n\n"):
+                decorator = block.partition("\ndef ")[0] if block.startswith("@") else ""
+                if declared.operator in re.findall(r"\w+", decorator):
+                    yield block.rstrip().splitlines()

@@ -1,0 +1,142 @@
+"""Declarations as the runtime reads them, `(Tensor self, *, int x=1) -> Tensor`: canonical text, parsed before."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.dispatch.conversion import plain_type
+
+__all__ = ["arguments_of", "names_of_results", "split_types"]
+
+# What defaults write as words; the rest (dtypes, devices) converters know by name.
+_WORDS: Final[dict[str, Any]] = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "Mean": 1,
+    "Sum": 2,
+    **{layout.name: layout for layout in Layout},
+    **{memory_format.name: memory_format for memory_format in MemoryFormat},
+}
+_SIZED: Final = re.compile(r"\[(\d+)\]")
+_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def arguments_of(declaration: str) -> tuple[tuple[tuple[Any, ...], ...], int | None]:
+    """Return the arguments, each a (name, type text) or (name, type text, default), and the position of the first
+    that is keyword-only, None where none is."""
+    words = _split(declaration[1 : _closing(declaration, 0)])
+    first_keyword = words.index("*") if "*" in words else None
+    return tuple([_argument(word) for word in words if word not in ("*", "...")]), first_keyword
+
+
+def _argument(text: str) -> tuple[Any, ...]:
+    annotated = _without_name(text)
+    name, _, default = text[len(annotated) :].strip().partition("=")
+    declared = plain_type(annotated)
+    return (name, declared, _default(default, declared)) if default else (name, declared)
+
+
+def _default(text: str, declared: str) -> Any:
+    """Return the value that a default's text means for the type: `int[2] x=1` means (1, 1)."""
+    base = declared.rstrip("?[]0123456789")
+    value = _value(text, base)
+    sized = None if value is None or isinstance(value, tuple) else _SIZED.search(declared)
+    return value if sized is None else (value,) * int(sized[1])
+
+
+def _value(text: str, base: str) -> Any:
+    if text[0] == "[":
+        return tuple([_value(item, base) for item in _split(text[1:-1])])
+    if text[0] in "\"'":
+        return _ESCAPE.sub(_unescape, text[1:-1])
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in "-.0123456789" or text in ("inf", "nan") or (text[-1] == "j" and text[:3] in ("inf", "nan")):
+        if text[-1] == "j" or base == "complex":
+            return complex(text)
+        return int(text) if base != "float" and text.lstrip("-").isdigit() else float(text)
+    return text
+
+
+def _unescape(found: re.Match[str]) -> str:
+    octal, code, char = found.groups()
+    if char is not None:
+        return _ESCAPED.get(char, char)
+    return chr(int(octal, 8) if octal else int(code[1:], 16))
+
+
+def names_of_results(declaration: str) -> list[str]:
+    """Return the names of several results: `(…) -> (Tensor values, Tensor indices)`."""
+    results = _results(declaration, _closing(declaration, 0))
+    return [result[len(_without_name(result)) :].strip() for result in results]
+
+
+def _results(declaration: str, end: int) -> list[str]:
+    """Return the results, whose arguments end at `end`, as they are written."""
+    returns = declaration[end + 1 :].partition("->")[2].strip()
+    if returns.startswith("(") and _closing(returns, 0) == len(returns) - 1:
+        return _split(returns[1:-1])
+    return [returns]
+
+
+def split_types(declaration: str) -> tuple[list[str], list[str]]:
+    """Return the annotated types of arguments and results: `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`."""
+    end = _closing(declaration, 0)
+    words = [word for word in _split(declaration[1:end]) if word not in ("*", "...")]
+    return [_without_name(word) for word in words], [_without_name(result) for result in _results(declaration, end)]
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    quote = ""
+    position = start
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            if letter == "\\":
+                position += 1
+            elif letter == quote:
+                quote = ""
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+            if not depth:
+                return position
+        position += 1
+    raise ValueError(f"unbalanced brackets in {text!r}")
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket and no string."""
+    parts, start, position = [], 0, 0
+    while position < len(text):
+        if text[position] in "([\"'":
+            position = _closing(text, position) if text[position] in "([" else _end_of_string(text, position)
+        elif text[position] == ",":
+            parts.append(text[start:position].strip())
+            start = position + 1
+        position += 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def _end_of_string(text: str, start: int) -> int:
+    position = start + 1
+    while text[position] != text[start]:
+        position += 2 if text[position] == "\\" else 1
+    return position
+
+
+def _without_name(text: str) -> str:
+    """The type of `Tensor(a -> *) self=None`, `(int, int) x`: up to the first space outside brackets."""
+    position = 0
+    while position < len(text) and text[position] != " ":
+        position = _closing(text, position) + 1 if text[position] in "([" else position + 1
+    return text[:position]

@@ -1,0 +1,185 @@
+"""What generated modules define operators with: declarations, and the functions that call them.
+
+An operator is declared once, by its schema. Its stub is the generated function that looks its kernel up (`lookup`); an
+out variant has none, and its calls are bound by the runtime.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from numpy import ndarray
+
+from opwright.dispatch.declarations import names_of_results
+from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.packets import packet
+from opwright.dispatch.registry import registry
+from opwright.dispatch.returns import show_result
+from opwright.errors import RegistrationError
+from opwright.places import shown
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
+
+Function = Callable[..., Any]
+_NOT_LOOKED_FOR: Final[Any] = object()
+
+
+class Declarations:
+    """Declares operators of `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
+
+    `places` says where each is declared, by its full name.
+    """
+
+    def __init__(self, namespace: str, places: Mapping[str, str]) -> None:
+        self._namespace = namespace
+        self._places = places
+
+    def __call__(self, schema: str, tags: str = "", doc: str = "") -> Operator:
+        """Return the operator. Packages that declare one alike share it: the first defines it.
+
+        Raises RegistrationError where another declaration has the name.
+        """
+        at = schema.index("(")
+        name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
+        where = self._places[name]
+        with registry.lock:
+            known = registry.operators.get(name)
+            if known is None:
+                return Operator.declared(name, declaration, where, tuple(tags.split()), doc)
+        if known.declaration != declaration:
+            raise RegistrationError(
+                f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
+                f"then {declaration} at {where}"
+            )
+        return known
+
+
+class Overloaded:
+    """The operators of one name as a generated package knows them. The `first` serves most calls of its function."""
+
+    __slots__ = ("_function", "_out", "_positional", "operators", "packet", "table")
+
+    def __init__(self, first: Operator, *others: Operator) -> None:
+        self.operators = (first, *others)
+        self.packet = packet(f"{first.namespace}::{first.base}")
+        self.table = first.table  # where `lookup` looks
+        self._function: Function | None = None
+        self._out: _Out | None = _NOT_LOOKED_FOR
+        self._positional = -1
+
+    def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
+        """Take the function for all of them."""
+        self._function = function
+        self.packet.serve_by(function, self.operators, gives_tuples=gives_tuples)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the first operator that the arguments fit, also by other names (`keywords`)."""
+        return self.packet.call(args, kwargs, named=True)
+
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call with the values of the function's parameters, and with what was given by names of no parameter."""
+        if len(named) == 1:
+            if self._out is _NOT_LOOKED_FOR:
+                self._out = _out_of(self.operators)
+            if self._out is not None:
+                out = named.get(self._out.name)
+                if out is not None and self._out.takes(values):
+                    return self._out.call(values, out)
+        assert self._function is not None
+        return self.packet.call((), given_by_name(self._function, values, named), named=True)
+
+    def otherwise(self, *values: Any) -> Any:
+        """Call with the values of the function's parameters, which no table has an entry for."""
+        names = self.operators[0].signature.names
+        if self._positional < 0:
+            alike = [operator.signature for operator in self.operators if operator.signature.names == names]
+            self._positional = min([signature.positional for signature in alike])
+        count = self._positional
+        return self.packet.call(values[:count], dict(zip(names[count:], values[count:], strict=True)))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.packet(*args, **kwargs)
+
+
+class _Out:
+    """An out variant, for calls with the values of the function's parameters and with what it writes, called `name`."""
+
+    __slots__ = ("_converted", "_operator", "_tensors", "name")
+
+    def __init__(self, operator: Operator) -> None:
+        signature = operator.signature
+        self.name = signature.names[-1]
+        self._operator = operator
+        self._tensors = tuple([each for each in signature.tensors if each.position < len(signature.names) - 1])
+        held = {each.position for each in self._tensors}
+        self._converted = tuple([at for at in range(len(signature.names) - 1) if at not in held])
+
+    def takes(self, values: tuple[Any, ...]) -> bool:
+        """Whether these are tensors where the operator takes them, so that no other overload is meant."""
+        for position, is_list, is_optional, _ in self._tensors:
+            kind = type(values[position])
+            is_one = kind is list if is_list else kind is Tensor or kind is ndarray
+            if not is_one and not (is_optional and values[position] is None):
+                return False
+        return True
+
+    def call(self, values: tuple[Any, ...], out: Any) -> Any:
+        """Call it with values of which none was converted yet."""
+        operator = self._operator
+        if not self._converted:
+            return operator.call(*values, out)
+        given = [*values, out]
+        for position in self._converted:
+            value = given[position]
+            given[position] = operator.convert(
+                position, operator.signature.defaults[position] if value is NOT_GIVEN else value
+            )
+        return operator.call(*given)
+
+
+def _out_of(operators: tuple[Operator, ...]) -> _Out | None:
+    """Return the one out variant that takes what the first operator takes, and one argument more."""
+    first = operators[0].signature
+    found = [
+        operator
+        for operator in operators
+        if operator.signature.names[:-1] == first.names and operator.signature.types[:-1] == first.types
+    ]
+    return _Out(found[0]) if len(found) == 1 else None
+
+
+def stub_of(operator: Operator) -> Callable[[Function], Function]:
+    """Make the decorated function the stub of an operator."""
+
+    def attach(function: Function) -> Function:
+        operator.stub = function
+        return function
+
+    return attach
+
+
+def function_of(
+    overloaded: Overloaded, operator: Operator | None = None, *, gives_tuples: bool = False
+) -> Callable[[Function], Function]:
+    """Make the decorated function the one for all operators of a name, and the stub of `operator`, where it is that
+    too. One that `gives_tuples` does so where the operators return lists."""
+
+    def attach(function: Function) -> Function:
+        if operator is not None:
+            operator.stub = function
+        overloaded.serve_by(function, gives_tuples=gives_tuples)
+        return function
+
+    return attach
+
+
+def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
+    """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
+    made = namedtuple(name, names_of_results(operator.declaration), module=module)  # type: ignore[misc]
+    made.__repr__ = show_result  # type: ignore[method-assign]
+    operator.result = made
+    return made
