@@ -45,13 +45,17 @@ _RENAMED: Final = {
     "registrations": "dispatch.kernel_forms",
     "registry": "dispatch.registering",
 }
+_RULES: Final = (
+    "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
+    "sorting upsampling windows"
+)
 _CURRENT: Final = {
     f"opwright.{former}": f"opwright.{current}"
     for former, current in (
         *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
         *_RENAMED.items(),
     )
-}
+} | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
 # What modules had, and an attribute of `opwright.dispatch.registry.registry` is now.
 _OF_REGISTRY: Final = {

@@ -7,8 +7,8 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from opwright.rules.convolution import transposed_size
-from opwright.rules.windows import per_dimension
+from opwright_kernels.rules.convolution import transposed_size
+from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
 
 Array = Any

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.rules import positions_of
 from opwright_kernels.copying import own_copy, scalar_of
+from opwright_kernels.rules.indexing import positions_of
 from opwright_kernels.scattering import accumulate, check_positions, flattened, put_back
 from opwright_kernels.shapes import strided
 

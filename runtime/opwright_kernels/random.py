@@ -13,8 +13,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import COMPLEX, float32, float64, int64, to_real
 from opwright.arrays.generator import Generator, source_for
-from opwright.rules.random import largest_integer
 from opwright_kernels.copying import new_or
+from opwright_kernels.rules.random import largest_integer
 
 Array = Any
 Host = np.ndarray[Any, Any]

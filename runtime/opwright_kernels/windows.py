@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.arrays.layouts import check_countable
-from opwright.rules.windows import per_dimension
+from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.shapes import strided
 
 Array = Any

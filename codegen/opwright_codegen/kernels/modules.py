@@ -20,6 +20,7 @@ __all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
 _OURS: Final = ("opwright_kernels", "opwright.rules")
+_PARTS: Final = {"opwright.rules": ("opwright.rules", "opwright_kernels.rules")}  # what is one name in settings
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
@@ -64,6 +65,11 @@ class KernelFunction:
         return tuple(parameter for parameter in self.signature if not parameter.is_keyword)
 
     @property
+    def makes_plans(self) -> bool:
+        """Whether it says that it returns plans: it is a rule, not a kernel."""
+        return "Plan" in self.returns
+
+    @property
     def takes_xp(self) -> bool:
         """Whether the array module comes first."""
         return self.parameters[:1] == ("xp",)
@@ -91,7 +97,7 @@ class KernelModules:
         named: set[str] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
-        self._modules = tuple(map(_current_name, modules))
+        self._modules = tuple(part for name in map(_current_name, modules) for part in _PARTS.get(name, (name,)))
         self._allowed = (*self._modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
@@ -105,7 +111,8 @@ class KernelModules:
         for name in self._modules:
             for module, path in module_files(name, self._roots):
                 for function in _functions(module, path).values():
-                    found.setdefault(function.name, []).append(function)
+                    if self._of == "rule" or not function.makes_plans:
+                        found.setdefault(function.name, []).append(function)
         return found
 
     @property
@@ -120,7 +127,7 @@ class KernelModules:
             name
             for name, found in self._functions.items()
             if not name.startswith("_")
-            and any(not function.returns or "Plan" in function.returns for function in found)
+            and any(not function.returns or function.makes_plans for function in found)
         )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:

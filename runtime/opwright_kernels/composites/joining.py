@@ -10,7 +10,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype
 from opwright.errors import DispatchError
-from opwright.rules.padding import check_pairs, padded_shape
+from opwright_kernels.rules.padding import check_pairs, padded_shape
 
 Operand = Any  # a Tensor
 

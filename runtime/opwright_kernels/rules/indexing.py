@@ -13,7 +13,7 @@ from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.factories import overwritten
-from opwright.rules.scattering import check_index_dtype, check_index_fits
+from opwright_kernels.rules.scattering import check_index_dtype, check_index_fits
 
 _indexed = Forms()
 _written = Forms()

@@ -10,7 +10,7 @@ from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.forms import Form
 from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright.rules.windows import check_named
+from opwright_kernels.rules.windows import check_named
 
 
 def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:
