@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["split", "stack"]
@@ -34,7 +34,7 @@ def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[lis
     if 0 in sizes.values():
         raise IndexError("is_grads_batched=True expects at least one sample, but the batch is empty")
     count = next(iter(sizes.values()), 1)
-    select = aten("select.int")
+    select = aten["select.int"]
     return [[None if grad is None else select(grad, 0, number) for grad in grads] for number in range(count)]
 
 
@@ -45,4 +45,4 @@ def stack(samples: Sequence[Sequence[Tensor | None]]) -> list[Any]:
 
 def _stacked(column: Sequence[Tensor | None]) -> Any:
     like = next(each for each in column if each is not None)
-    return aten("stack")([aten("zeros_like")(like) if each is None else each for each in column])
+    return aten["stack.default"]([aten["zeros_like.default"](like) if each is None else each for each in column])

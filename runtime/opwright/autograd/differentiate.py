@@ -7,9 +7,10 @@ from typing import Any
 
 from opwright.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.autograd import batched, engine
-from opwright.autograd.gradients import aten, ones_like
+from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["backward", "grad"]
@@ -76,7 +77,7 @@ def grad(
         if value is not None:
             continue
         if materialize_grads:
-            found[index] = aten("zeros_like")(tensor.detach()).requires_grad_(create_graph)
+            found[index] = aten["zeros_like.default"](tensor.detach()).requires_grad_(create_graph)
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright.arrays.storage import Extra, PlainStorage, storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -27,6 +26,7 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
+from opwright.dispatch.aten import aten
 from opwright.dispatch.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright.dispatch.signature import Signature
 from opwright.errors import AutogradError, DispatchError
@@ -160,9 +160,9 @@ class _Layer:
             )
         before, layout = args, _layout_of(args[0])
         if any(0 in formula.arguments for formula in rule.formulas):
-            before = (aten("clone")(args[0]), *args[1:])
+            before = (aten["clone.default"](args[0]), *args[1:])
         if 0 in tangents and is_grad_enabled():  # the formula may save it, and it will be written
-            tangents = {**tangents, 0: aten("clone")(tangents[0])}
+            tangents = {**tangents, 0: aten["clone.default"](tangents[0])}
         result = self.below(*args)
         if not may_have_tangent(args[0]):
             return result
@@ -210,7 +210,7 @@ def _values(cells: Mapping[int, Any], args: Sequence[Any], inputs: Sequence[int]
 
 def _items(cells: Sequence[Tangent | None], values: Sequence[Tensor | None]) -> list[Tensor | None]:
     return [
-        (None if value is None else aten("zeros_like")(value)) if cell is None else cell.value
+        (None if value is None else aten["zeros_like.default"](value)) if cell is None else cell.value
         for cell, value in zip(cells, values, strict=True)
     ]
 
@@ -262,7 +262,7 @@ def _give(output: Any, value: Any, level: Level, taken: tuple[Tensor, ...]) -> N
 
 def or_zeros(tangent: Any, value: Any) -> Any:
     """Return a tangent; zeros like its tensor where there is none. None for an optional tensor that was not given."""
-    return aten("zeros_like")(value) if tangent is None and value is not None else tangent
+    return aten["zeros_like.default"](value) if tangent is None and value is not None else tangent
 
 
 def sum_terms(*terms: Any) -> Any:

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import NamedTuple
 
 from opwright.arrays.dtypes import INEXACT, dtype_name
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
@@ -21,6 +20,7 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
+from opwright.dispatch.aten import aten
 from opwright.keys import TANGENT, VIEW
 from opwright.state import MODES, Modes, active_modes, put_back, set_modes
 from opwright.tensors.tensor import Tensor
@@ -107,7 +107,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if current_tangent(tangent) is not None:
         raise RuntimeError("A tangent that itself has a tangent at the same level is not supported.")
     with ignoring_tangents():
-        dual: Tensor = aten("view")(tensor, list(tensor.shape))
+        dual: Tensor = aten["view.default"](tensor, list(tensor.shape))
         fitted = fit_tangent(tangent, tensor)
     if are_seen():
         set_tangent(dual, fitted, found)
@@ -125,7 +125,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     with ignoring_tangents():
-        primal: Tensor = aten("view")(tensor, list(tensor.shape))
+        primal: Tensor = aten["view.default"](tensor, list(tensor.shape))
     if primal.extra is not None:  # a view of a dual tensor, which has its tangent, is what this must not be
         primal.extra.base = None
     primal.keys &= ~VIEW

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.storage import storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -21,6 +20,7 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
+from opwright.dispatch.aten import aten
 from opwright.state import Modes
 from opwright.tensors.tensor import Tensor
 
@@ -81,7 +81,7 @@ def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
         return cell.value
     if not ctx.materialize_grads or not may_have_tangent(value):
         return None
-    zeros: Tensor = aten("zeros_like")(value.detach())
+    zeros: Tensor = aten["zeros_like.default"](value.detach())
     return zeros
 
 

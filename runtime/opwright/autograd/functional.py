@@ -11,8 +11,8 @@ from typing import Any
 
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import enable_grad
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -46,7 +46,7 @@ def jvp(
         direction = _direction("jvp", v, given, "input")
         given = _prepared(given, create_graph)
         are_several, outputs = _outputs("jvp", func(*given), strict)
-        dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in outputs)
+        dummies = tuple(aten["zeros_like.default"](each).requires_grad_() for each in outputs)
         products = _gradients("jvp", outputs, given, dummies, True, strict)
         found = _gradients("jvp", products, dummies, direction, create_graph, strict)
     return _shown(outputs, are_several, create_graph), _shown(found, are_several, create_graph)
@@ -87,13 +87,13 @@ def jacobian(
 def _rows(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
     """Return the Jacobian of one output."""
     found: list[tuple[Tensor, ...]] = []
-    for element in aten("reshape")(output, [-1]):
+    for element in aten["reshape.default"](output, [-1]):
         if not element.requires_grad:
             if strict:
                 raise RuntimeError(_independent("jacobian", 0))
-            found.append(tuple(aten("zeros_like")(each) for each in inputs))
+            found.append(tuple(aten["zeros_like.default"](each) for each in inputs))
             continue
-        one = aten("ones_like")(element)
+        one = aten["ones_like.default"](element)
         found.append(_gradients("jacobian", (element,), inputs, (one,), create_graph, strict))
     columns = zip(*found, strict=True) if found else [()] * len(inputs)
     return tuple(_stacked(column, output, each) for column, each in zip(columns, inputs, strict=True))
@@ -103,9 +103,9 @@ def _stacked(values: Sequence[Tensor], output: Tensor, value: Tensor) -> Tensor:
     shape = [*output.shape, *value.shape]
     made: Tensor
     if not values:
-        made = aten("zeros")(shape, dtype=value.dtype, device=value.device)
+        made = aten["zeros.default"](shape, dtype=value.dtype, device=value.device)
     else:
-        made = aten("reshape")(aten("stack")(list(values)), shape)
+        made = aten["reshape.default"](aten["stack.default"](list(values)), shape)
     return made
 
 
@@ -116,24 +116,31 @@ def _forward_jacobian(func: Function, inputs: Tensors) -> Any:
     for place, value in enumerate(given):
         columns.append([])
         for number in range(value.numel()):
-            direction = aten("zeros")([value.numel()], dtype=value.dtype, device=value.device)
-            aten("fill_.Scalar")(aten("select.int")(direction, 0, number), 1)
+            direction = aten["zeros.default"]([value.numel()], dtype=value.dtype, device=value.device)
+            aten["fill_.Scalar"](aten["select.int"](direction, 0, number), 1)
             with forward_ad.dual_level():
-                dual = forward_ad.make_dual(value.detach(), aten("reshape")(direction, list(value.shape)))
+                dual = forward_ad.make_dual(value.detach(), aten["reshape.default"](direction, list(value.shape)))
                 duals = (*given[:place], dual, *given[place + 1 :])
                 _, outputs = _outputs("jacobian", func(*duals), False)
                 pairs = [forward_ad.unpack_dual(each) for each in outputs]
                 columns[-1].append(
-                    [aten("zeros_like")(pair.primal) if pair.tangent is None else pair.tangent for pair in pairs]
+                    [
+                        aten["zeros_like.default"](pair.primal) if pair.tangent is None else pair.tangent
+                        for pair in pairs
+                    ]
                 )
     are_several, outputs = _outputs("jacobian", func(*given), False)
     rows = []
     for number, output in enumerate(outputs):
         row = []
         for value, column in zip(given, columns, strict=True):
-            parts = [aten("reshape")(each[number], [-1]) for each in column]
-            table = aten("stack")(parts, 1) if parts else aten("zeros")([output.numel(), 0], dtype=value.dtype)
-            row.append(aten("reshape")(table, [*output.shape, *value.shape]).detach())
+            parts = [aten["reshape.default"](each[number], [-1]) for each in column]
+            table = (
+                aten["stack.default"](parts, 1)
+                if parts
+                else aten["zeros.default"]([output.numel(), 0], dtype=value.dtype)
+            )
+            row.append(aten["reshape.default"](table, [*output.shape, *value.shape]).detach())
         rows.append(tuple(row) if several else row[0])
     return tuple(rows) if are_several else rows[0]
 
@@ -190,7 +197,7 @@ def hvp(
         given = _prepared(given, create_graph)
         _, outputs = _outputs("hvp", _scalar("hvp", func)(*given), strict)
         slopes = _gradients("hvp", outputs, given, None, True, strict)
-        dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in slopes)
+        dummies = tuple(aten["zeros_like.default"](each).requires_grad_() for each in slopes)
         products = _gradients("hvp", slopes, given, dummies, True, strict)
         found = _gradients("hvp", products, dummies, direction, create_graph, strict)
     return _detached(outputs[0], create_graph), _shown(found, several, create_graph)
@@ -218,7 +225,7 @@ def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, .
     """Return the inputs with a place of their own in the graph, behind the caller's where results are to have one."""
     if create_graph:
         return tuple(
-            aten("view")(each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
+            aten["view.default"](each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
             for each in inputs
         )
     return tuple(each.detach().requires_grad_() for each in inputs)
@@ -250,7 +257,7 @@ def _scalar(name: str, func: Function) -> Function:
             raise RuntimeError(f"The function given to {name} should return a single Tensor")
         if output.numel() != 1:
             raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
-        return aten("reshape")(output, [])  # type: ignore[no-any-return]
+        return aten["reshape.default"](output, [])  # type: ignore[no-any-return]
 
     return call
 
@@ -263,7 +270,7 @@ def _direction(name: str, v: Tensors | None, values: tuple[Tensor, ...], what: s
                 f"The vector v can only be None in {name} if the user-provided function has a single {what} with a "
                 "single element."
             )
-        return (aten("ones_like")(values[0].detach()),)
+        return (aten["ones_like.default"](values[0].detach()),)
     given = _checked(name, "v", v if isinstance(v, tuple) else (v,))
     if len(given) != len(values):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(values)} but got {len(given)}.")
@@ -303,7 +310,7 @@ def _gradients(
                     f"The output of the function given to {name} is independent of input {place}. This is not allowed "
                     "in strict mode."
                 )
-            gradient = aten("zeros_like")(value.detach())
+            gradient = aten["zeros_like.default"](value.detach())
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
                 f"The derivative of the function given to {name} is independent of input {place}. This is not allowed "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,38 +10,29 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
+from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_sources import recorded_by
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["add", "aten", "fit", "ones_like", "zeros"]
-
-
-@functools.cache
-def aten(name: str) -> Callable[..., Any]:
-    """Return the function of one overload, `add.Tensor`, as generated where it is."""
-    from opwright.dispatch.namespaces import ops
-
-    base, _, overload = name.partition(".")
-    operator = getattr(getattr(ops.aten, base), overload or "default")
-    return operator.stub or operator  # type: ignore[no-any-return]
+__all__ = ["add", "fit", "ones_like", "zeros"]
 
 
 def add(first: Any, second: Any) -> Any:
     """Return the sum of two gradients, either of which may be None."""
     if first is None:
         return second
-    return first if second is None else aten("add.Tensor")(first, second)
+    return first if second is None else aten["add.Tensor"](first, second)
 
 
 def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
     """Return the zeros that a gradient stands for that is not defined."""
-    made: Tensor = aten("zeros")(list(shape), dtype=dtype, device=device)
+    made: Tensor = aten["zeros.default"](list(shape), dtype=dtype, device=device)
     return made
 
 
 def ones_like(tensor: Tensor) -> Tensor:
     """Return the ones that a backward of a scalar begins with."""
-    made: Tensor = aten("ones_like")(tensor)
+    made: Tensor = aten["ones_like.default"](tensor)
     return made
 
 
@@ -64,13 +53,13 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
             raise RuntimeError(
                 _invalid(node, index, f"got {list(grad.shape)} but expected shape compatible with {list(shape)}")
             )
-        grad = aten("sum_to_size")(grad, list(shape))
+        grad = aten["sum_to_size.default"](grad, list(shape))
     if grad.dtype != dtype:
         grad = _cast(grad, dtype, node, index)
     if device is not None and grad.device != device:
         if grad.ndim:
             raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
-        grad = aten("to.dtype_layout")(grad, device=device)  # of a 0-dim tensor that met others
+        grad = aten["to.dtype_layout"](grad, device=device)  # of a 0-dim tensor that met others
     return grad
 
 
@@ -82,8 +71,8 @@ def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
         kind = "real" if dtype not in COMPLEX else "complex or floating point"
         raise RuntimeError(_invalid(node, index, f"expected a {kind} dtype, but got {dtype_name(grad.dtype)}"))
     if grad.dtype in COMPLEX and dtype not in COMPLEX:
-        grad = aten("real")(grad)
-    result: Tensor = aten("to.dtype")(grad, dtype)
+        grad = aten["real.default"](grad)
+    result: Tensor = aten["to.dtype"](grad, dtype)
     return result
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 from opwright.arrays.devices import Array
 from opwright.arrays.dtypes import dtype_name
 from opwright.arrays.storage import Extra, Storage, storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
+from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
 from opwright.locks.registry_lock import RegistryLock
@@ -123,10 +123,10 @@ def save(tensor: Tensor) -> Saved:
 
 def save_original(tensor: Tensor) -> Saved:
     """Return a tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
-    copy: Tensor = aten("clone")(tensor)
+    copy: Tensor = aten["clone.default"](tensor)
     cell = cell_of(tensor)
     if cell is not None and cell.value is not None and cell_of(copy) is None:
-        set_tangent(copy, aten("clone")(cell.value), cell.level)
+        set_tangent(copy, aten["clone.default"](cell.value), cell.level)
     return save(copy)
 
 

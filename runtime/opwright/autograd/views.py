@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import COMPLEX, to_real
 from opwright.arrays.layouts import Shape, count, may_overlap_itself, span
-from opwright.autograd.gradients import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
+from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
 from opwright.tensors.tensor import Tensor
 
@@ -54,21 +54,21 @@ class Placed(NamedTuple):
 
     def within(self, flat: Tensor) -> Tensor:
         """Return these elements of a 1-d buffer, as a view."""
-        found: Tensor = aten("as_strided")(flat, *self.layout())
-        return aten("view_as_complex")(found) if self.is_paired else found
+        found: Tensor = aten["as_strided.default"](flat, *self.layout())
+        return aten["view_as_complex.default"](found) if self.is_paired else found
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
         """Return the buffer with other values in these places; the values of one place are added up."""
         if self.is_paired:
-            values = aten("view_as_real")(values)
+            values = aten["view_as_real.default"](values)
         shape, strides, offset = self.layout()
         if not may_overlap_itself(tuple(shape), tuple(strides)):
-            result: Tensor = aten("as_strided_scatter")(flat, values, shape, strides, offset)
+            result: Tensor = aten["as_strided_scatter.default"](flat, values, shape, strides, offset)
             return result
-        places = aten("arange")(flat.numel(), device=flat.device)
-        index = aten("reshape")(aten("as_strided")(places, shape, strides, offset), [-1])
-        cleared = aten("index_fill.int_Scalar")(flat, 0, index, 0)
-        added: Tensor = aten("index_add")(cleared, 0, index, aten("reshape")(values, [-1]))
+        places = aten["arange.default"](flat.numel(), device=flat.device)
+        index = aten["reshape.default"](aten["as_strided.default"](places, shape, strides, offset), [-1])
+        cleared = aten["index_fill.int_Scalar"](flat, 0, index, 0)
+        added: Tensor = aten["index_add.default"](cleared, 0, index, aten["reshape.default"](values, [-1]))
         return added
 
 
@@ -105,7 +105,7 @@ class _Window(NamedTuple):
         """Return a buffer of zeros."""
         is_paired = self.base.is_paired or self.view.is_paired
         dtype = to_real(like.dtype) if is_paired else like.dtype
-        made: Tensor = aten("new_zeros")(like, [self.length], dtype=dtype)
+        made: Tensor = aten["new_zeros.default"](like, [self.length], dtype=dtype)
         return made
 
 
@@ -184,9 +184,9 @@ class WriteToView(Node):
         assert self.fn is not None
         base, view, _ = self.window
         flat = base.put(self.window.buffer(grad), grad)
-        written, *others = self.fn.apply(aten("clone")(view.within(flat)))
+        written, *others = self.fn.apply(aten["clone.default"](view.within(flat)))
         if self.edges[0] is None:
             return (None, *others)
         if written is None:
-            written = aten("zeros_like")(view.within(flat))
+            written = aten["zeros_like.default"](view.within(flat))
         return (base.within(view.put(flat, written)), *others)

@@ -365,8 +365,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
     if type(array) is ndarray:  # what `odd_bit` says, without the call for most
-        shape = array.shape
-        if not shape or not array.flags.c_contiguous:
+        if not array.flags.c_contiguous or not (shape := array.shape):
             keys |= ODD
         elif 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)

@@ -9,7 +9,7 @@ from typing import Any
 from opwright.arrays.devices import as_device
 from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
 from opwright.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["make_tensor"]
@@ -56,13 +56,13 @@ def _draw(shape: list[int], dtype: DType, device: object, low: float | None, hig
         info = finfo(dtype)
         low, high = _bounds(dtype, low, high, (info.min, info.max), (-9, 9))
         place = as_device(device)
-        made = ops.aten.empty(shape, dtype=dtype, device=place)
-        parts = ops.aten.view_as_real(made) if dtype in COMPLEX else made
+        made = aten["empty"](shape, dtype=dtype, device=place)
+        parts = aten["view_as_real"](made) if dtype in COMPLEX else made
         parts.uniform_(low, high)
         return made
     limits = (0, 2) if dtype == bool_ else _limits(dtype)
     low, high = _bounds(dtype, low, high, limits, (0, 2) if dtype == bool_ else (-9, 10))
-    made = ops.aten.randint(math.ceil(low), math.ceil(high), shape, dtype=dtype, device=as_device(device))
+    made = aten["randint"](math.ceil(low), math.ceil(high), shape, dtype=dtype, device=as_device(device))
     return made
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.errors import GradcheckError
 from opwright.tensors.tensor import Tensor
 
@@ -36,7 +36,7 @@ def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradien
 def check_zero(problem: Problem) -> None:
     """Check that gradients of zero give zero. Raises GradcheckError."""
     outputs = problem.outputs()
-    found = backward(problem, outputs, [aten("zeros_like")(each.detach()) for each in outputs])
+    found = backward(problem, outputs, [aten["zeros_like.default"](each.detach()) for each in outputs])
     for given, grad in zip(problem.inputs, found, strict=True):
         if grad is not None and numbers_of(grad).any():
             raise GradcheckError(
@@ -52,7 +52,7 @@ def check_undefined(problem: Problem) -> None:
     for missing in [set(range(count)), *({place} for place in range(count) if count > 1)]:
         outputs = problem.outputs()
         cotangents = [_drawn(each, random) for each in outputs]
-        zeros = [aten("zeros_like")(each) for each in cotangents]
+        zeros = [aten["zeros_like.default"](each) for each in cotangents]
         defined = [zeros[place] if place in missing else each for place, each in enumerate(cotangents)]
         expected = backward(problem, outputs, defined)
         roots = [_Undefined.apply(each) if place in missing else each for place, each in enumerate(outputs)]
@@ -95,7 +95,7 @@ def check_batched(problem: Problem) -> None:
     for place, output in enumerate(problem.outputs()):
         samples = [_drawn(output, random) for _ in range(2)]
         single = [backward(problem, [output], [each]) for each in samples]
-        together = backward(problem, [output], [aten("stack")(samples)], is_grads_batched=True)
+        together = backward(problem, [output], [aten["stack.default"](samples)], is_grads_batched=True)
         for number, (given, found) in enumerate(zip(problem.inputs, together, strict=True)):
             expected = np.stack([_or_zeros(each[number], given.tensor) for each in single])
             got = np.zeros_like(expected) if found is None else numbers_of(found)

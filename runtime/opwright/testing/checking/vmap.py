@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from opwright.autograd import no_grad
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.errors import ContractError
 from opwright.library.custom_ops import vmap_rules
 from opwright.tensors.tensor import Tensor
@@ -66,7 +66,7 @@ def _check_batch(
         tensors = [sample.operands[place].tensor.detach() for sample in samples]
         at = tensors[0].dim() if dim == -1 else dim
         dims[place] = at
-        batched = _replaced(batched, place, aten("stack")(tensors, at))
+        batched = _replaced(batched, place, aten["stack.default"](tensors, at))
     split = operator.signature.positional
     kwargs = dict(zip(operator.signature.names[split:], batched.arguments[split:], strict=True))
     info = VmapInfo(len(samples), "error")
