@@ -25,7 +25,7 @@ class _Moves(Protocol):
 
 @install_methods
 class Castable:
-    """The conversions of Tensor, which is the only class that derives from it. None copies where nothing changes."""
+    """The conversions of Tensor, installed on it. None copies where nothing changes."""
 
     __slots__ = ()
 

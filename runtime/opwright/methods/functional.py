@@ -66,7 +66,7 @@ def norm(
 
 @install_methods
 class Functional:
-    """The methods of Tensor for these functions; Tensor is the only class that derives from it."""
+    """The methods of Tensor for these functions, installed on it."""
 
     __slots__ = ()
 

@@ -41,7 +41,7 @@ def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
 
 @install_methods
 class Indexable:
-    """The indexing of Tensor, which is the only class that derives from it."""
+    """The indexing of Tensor, installed on it."""
 
     __slots__ = ()
 
