@@ -126,8 +126,7 @@ class KernelModules:
         return frozenset(
             name
             for name, found in self._functions.items()
-            if not name.startswith("_")
-            and any(not function.returns or function.makes_plans for function in found)
+            if not name.startswith("_") and any(not function.returns or function.makes_plans for function in found)
         )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
