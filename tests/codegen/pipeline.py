@@ -111,5 +111,6 @@ def imported(run: Run) -> Iterator[ModuleType]:
             known for known in sys.modules if known.partition(".")[0] in (name, f"{name}_functions", "hostile_kernels")
         ]:
             del sys.modules[known]
-        for operator in [found for key, found in registry.operators.items() if key not in before]:
-            registry.undefine(operator)
+        with registry.lock:
+            for operator in [found for key, found in registry.operators.items() if key not in before]:
+                registry.undefine(operator)

@@ -15,7 +15,7 @@ from typing import Final
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.source import Source, Span
 
-__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
+__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
@@ -97,7 +97,7 @@ class KernelModules:
         named: set[str] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
-        self._modules = tuple(part for name in map(_current_name, modules) for part in _PARTS.get(name, (name,)))
+        self._modules = tuple(part for name in modules for part in parts_of(name))
         self._allowed = (*self._modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
@@ -180,6 +180,12 @@ def _current_name(module: str) -> str:
     if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
         return module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
     return module
+
+
+def parts_of(module: str) -> tuple[str, ...]:
+    """Return the modules or packages that a name in settings stands for."""
+    name = _current_name(module)
+    return _PARTS.get(name, (name,))
 
 
 def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.modules import module_files
+from opwright_codegen.kernels.modules import module_files, parts_of
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
 
 __all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
@@ -81,9 +81,9 @@ def generator_files() -> list[Path]:
 
 def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the source files of kernel and rule modules; a module that there is not has none."""
-    for module in modules:
+    for part in (part for module in modules for part in parts_of(module)):
         with suppress(SchemaError, OSError):
-            yield from (path for _, path in module_files(module, roots))
+            yield from (path for _, path in module_files(part, roots))
 
 
 def _relative(folder: Path, base: Path) -> str:

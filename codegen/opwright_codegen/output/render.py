@@ -1,4 +1,4 @@
-"""Views to text: one template for each output file, rendered once."""
+"""Views rendered to text: one template for each output file, rendered once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def render(
     only: Collection[str] | None = None,
     project: Path | None = None,
 ) -> dict[str, str]:
-    """The files of `package`, name to text, for operators of one namespace.
+    """Return the files of `package`, name to text, for operators of one namespace.
 
     `derivatives`, with formulas over the backward functions of `gradients`, say what is recorded; without, nothing is.
     `used`: packages of other operators that formulas may call.
@@ -87,8 +87,8 @@ def render(
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
-    """The functions of one operator that is defined at run time. `arrays` are the positions of the arguments that the
-    user's function takes as arrays, `returns_arrays` whether it returns one."""
+    """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
+    that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
     return _environment().get_template(custom_op.TEMPLATE).render(context)
 
@@ -98,8 +98,8 @@ _Context = Callable[[], Mapping[str, object] | None]
 
 
 class _Recorded(NamedTuple):
-    """What the package records, what has no history, how tangents go through it, and the modules of backward
-    functions."""
+    """A package's gradients: what it records, what has no history, how tangents go through it, and the modules of
+    backward functions."""
 
     recordings: Sequence[autograd.Recording]
     skipped: Sequence[str]
@@ -113,7 +113,7 @@ def _files(
     shims: Mapping[str, Mapping[str, ShimNames]],
     recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
-    """Every output file: its name, its template, and what makes the template's context."""
+    """Yield every output file: its name, its template, and what makes the template's context."""
     has_wrappers = bool(recorded.recordings or recorded.skipped or inplace_or_view.wrapped(bindings))
     yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)

@@ -1,4 +1,4 @@
-"""`composites.py`: kernels over other operators. They see what the caller passed.
+"""Target `composites.py`: kernels over other operators. They see what the caller passed.
 
 Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
@@ -47,7 +47,7 @@ class Composite:
 
 
 def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, object] | None:
-    """What the template shows; None where no kernel is such an expression."""
+    """Return what the template shows; None where no kernel is such an expression."""
     own = composite_bindings(bindings)
     if not own:
         return None
@@ -60,7 +60,7 @@ def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, objec
 
 
 def composite_names(bindings: Sequence[Binding]) -> dict[tuple[str, str], str]:
-    """The function for each operator and key: an operator has more than one where keys differ in their expression."""
+    """Return the function for each operator and key: an operator has several where keys differ in their expression."""
     namer = Namer(RESERVED)
     found: dict[tuple[str, str], str] = {}
     for binding in bindings:
@@ -97,7 +97,7 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
 
 
 def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]) -> list[str]:
-    """Note [Variants of composites]."""
+    """Return statements that write another variant's results: Note [Variants of composites]."""
     schema = variant.schema
     call, plain = _call(source, variant, own), Spelling()
     written = _targets(variant)
@@ -121,7 +121,7 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
 
 
 def _on_copies(variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer) -> list[str]:
-    """Note [Functional variants]."""
+    """Return statements that run a mutable variant on copies: Note [Functional variants]."""
     copies = {a.name: namer.claim(f"{a.name}_copy") for a in source.schema.mutated_arguments}
     statements = [f"{copy} = copy_written({own[name]})" for name, copy in copies.items()]
     returns = source.schema.returns
@@ -154,7 +154,7 @@ def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -
 
 
 def _targets(variant: OperatorView) -> tuple[Argument, ...]:
-    """The arguments that results are written to, in the order of the results."""
+    """Return the arguments that results are written to, in the order of the results."""
     schema = variant.schema
     return schema.out_arguments if schema.kind is SchemaKind.OUT else schema.mutated_arguments[:1]
 
@@ -166,10 +166,10 @@ def _writer(kind: SchemaKind, target: Argument) -> str:
 
 
 def _named(variant: OperatorView) -> list[str]:
-    """The operator's name, for the errors of variants with `out=`."""
+    """Return the operator's name, for the errors of variants with `out=`."""
     return [quoted(variant.schema.name.base)] if variant.schema.kind is SchemaKind.OUT else []
 
 
 def _results(returns: Sequence[object]) -> list[str]:
-    """The variables of several results."""
+    """Return the variables of several results."""
     return [f"result{i}" for i in range(len(returns))]

@@ -1,4 +1,4 @@
-"""`kernels_cpu.py`: kernels on NumPy arrays."""
+"""Target `kernels_cpu.py`: kernels on NumPy arrays."""
 
 from opwright_codegen.targets.kernels import Backend
 

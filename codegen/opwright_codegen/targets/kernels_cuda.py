@@ -1,4 +1,4 @@
-"""`kernels_cuda.py`: kernels on CuPy arrays. The first call that needs one imports the module, and CuPy with it."""
+"""Target `kernels_cuda.py`: kernels on CuPy arrays. The first call that needs one imports the module, and CuPy."""
 
 from opwright_codegen.targets.kernels import Backend
 

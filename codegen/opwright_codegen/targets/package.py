@@ -1,4 +1,4 @@
-"""`__init__.py`: what importing the package does."""
+"""Target `__init__.py`: what importing the package does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEMPLATE = "__init__.py.j2"
 
 
 def context(view: NamespaceView, has_wrappers: bool, has_rules: bool) -> dict[str, object]:
-    """What the template shows."""
+    """Return what the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
     names = ["install", *(["name_rules"] if has_rules else []), *(["Tensor"] if has_methods else [])]
     return {

@@ -1,4 +1,4 @@
-"""`register.py`: which function serves which operator and key."""
+"""Target `register.py`: the function that serves each operator and key."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def context(
     recordings: Sequence[Recording],
     skipped: Sequence[str],
 ) -> dict[str, object]:
-    """What the template shows: a row for each kernel and each wrapper, one for each operator that autograd skips, and
-    the modules that the rows speak of."""
+    """Return what the template shows: a row for each kernel and each wrapper, one for each operator that autograd
+    skips, and the modules that the rows speak of."""
     composites = composite_names(composite_bindings(bindings))
     rows = []
     modules = set()
@@ -90,7 +90,7 @@ def _served(
 
 
 def _tuple(before: str, rows: Sequence[str]) -> str:
-    """A tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
+    """Return a tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
     if len(rows) == 1 and len(text := f"{before}({rows[0]},)") <= LINE:
         return text
     lines = "\n".join(f"    {row}," for row in rows)

@@ -1,4 +1,4 @@
-"""`ops.py`: the declaration of each operator, the function that calls it, and one for all overloads of a name.
+"""Target `ops.py`: the declaration of each operator, the function that calls it, and one for all overloads of a name.
 
 Note [Stubs]
 A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
@@ -62,7 +62,7 @@ class Group:
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """What the template shows."""
+    """Return what the template shows."""
     lookups = Lookups(view.builtins)
     groups = [_group(base, operators, view, lookups) for base, operators in view.packets.items()]
     return {
@@ -74,7 +74,7 @@ def context(view: NamespaceView) -> dict[str, object]:
 
 
 def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> str:
-    """What the module imports: no name that it does not use."""
+    """Return what the module imports: no name that it does not use."""
     texts = [*lookups.texts()]
     for group in groups:
         texts += [text for stub in group.stubs for text in stub.texts()]
@@ -111,7 +111,7 @@ def _group(base: str, operators: Sequence[OperatorView], view: NamespaceView, lo
 
 
 def _declaration(view: OperatorView) -> str:
-    """The statement that makes the Operator."""
+    """Return the statement that makes the Operator."""
     operator = view.operator
     tags = " ".join(sorted(operator.tags))
     arguments = [fill_string(view.declaration, 4)]
@@ -146,7 +146,7 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
 
 
 def public_names(view: NamespaceView) -> list[str]:
-    """What `from ops import *` gives: the packets that are functions, in the order ruff sorts them."""
+    """Return what `from ops import *` gives: the packets that are functions, in the order ruff sorts them."""
     names = {
         view.names.packets[base].function
         for base, group in view.packets.items()

@@ -49,8 +49,8 @@ def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after
 
 
 def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
-    """`head item, item tail` on one line if it fits after `indent` columns, else the items on the next if they fit
-    there, else an item a line."""
+    """Return `head item, item tail` on one line if it fits after `indent` columns, else the items on the next if they
+    fit there, else an item a line."""
     text = ", ".join(items)
     if indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
         return f"{head}{text}{tail}"
@@ -67,13 +67,13 @@ def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:
 
 
 def _item(text: str, indent: int) -> str:
-    """An item on a line of its own: a tuple that is too long for it has one item a line."""
+    """Return an item on a line of its own: a tuple that is too long for it has one item a line."""
     is_tuple = text.startswith("(") and len(text) + indent + 1 > LINE
     return bracketed("(", text[1:-1].split(", "), ")", indent, 1) if is_tuple else text
 
 
 def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 0) -> str:
-    """`head item, item)(more, more)`, the second call broken over lines before the first."""
+    """Return `head item, item)(more, more)`, the second call broken over lines before the first."""
     first = f"{head}{', '.join(items)})("
     if len(first) + indent <= LINE:
         return hugged(first, more, ")", indent)

@@ -179,8 +179,8 @@ class NamespaceNames:
 
 
 def _merged(schemas: Mapping[str, FunctionSchema]) -> set[str]:
-    """The operators whose stub can be the function for all overloads: the others are out variants, and no argument has
-    a name that the function needs."""
+    """Return the operators whose stub can be the function for all overloads: the others are out variants, and no
+    argument has a name that the function needs."""
     groups: dict[str, list[tuple[str, FunctionSchema]]] = {}
     for name, schema in schemas.items():
         if schema.kind is not SchemaKind.OUT:

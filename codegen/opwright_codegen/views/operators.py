@@ -273,7 +273,7 @@ def parameter_list(
 
 
 def plain_parameters(parameters: Sequence[Parameter], ints: int | None = None) -> list[str]:
-    """Parameters as a `def` without annotations has them; more as in `parameter_list`."""
+    """Return parameters as a `def` without annotations has them; with `ints`, `*more` stands for the rest."""
     found = [p.name if p.default is None else f"{p.name}={p.default}" for p in parameters]
     if ints is not None:
         found.insert(ints + 1, "*more")

@@ -1,4 +1,4 @@
-"""`opwright.dispatch`: what dispatch does, to look at and to steer."""
+"""The names of `opwright.dispatch`: what dispatch does, to look at and to steer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def table(op: Operator | Packet | str) -> dict[str, Entry]:
-    """What serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
+    """Return what serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
     plugins.load()
     with _registry.lock:
@@ -48,7 +48,7 @@ def _describe(entry: Entry) -> str:
 
 
 def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
-    """The newest registration of every key that has one, alias and foreign keys too, by the key's name."""
+    """Return the newest registration of every key that has one, alias and foreign keys too, by the key's name."""
     operator = _operator(op)
     plugins.load()
     with _registry.lock:
@@ -60,7 +60,7 @@ def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
 
 
 def keys(*tensors: Tensor) -> KeySet:
-    """The keys that a call with these tensors would dispatch by, this thread's modes included."""
+    """Return the keys that a call with these tensors would dispatch by, this thread's modes included."""
     bits = 0
     for tensor in tensors:
         bits |= tensor.keys

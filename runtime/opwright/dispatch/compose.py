@@ -1,4 +1,4 @@
-"""From a registration and a keyset to a function that takes every argument positionally."""
+"""The composition of kernels: a registration and a keyset become a function that takes every argument positionally."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def compose(operator: Operator, keys: int) -> Function:
 
 
 def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
-    """What serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do so
-    without recording these or counting what they write: the wrapper does that for the whole."""
+    """Return what serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do
+    so without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
     if registration is None:
@@ -140,7 +140,7 @@ def _calling(
     keys: int,
     kernel: Shim | Composite | UserKernel | ArrayKernel | Boxed | BackendSelect,
 ) -> Function:
-    """A kernel that may call operators."""
+    """Return a kernel that may call operators."""
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
         return hooks.fakes().mixed(operator)
     match kernel:
@@ -177,7 +177,7 @@ def _sees_tangents(key: DispatchKey, registration: Registration) -> bool:
 
 
 def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
-    """A wrapper around what is below its key."""
+    """Return a wrapper around what is below its key."""
     below = _chain(operator, _below(operator, key, keys), not wrapper.lets_record)
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
     if not key.bit & AUTOGRAD:
@@ -188,8 +188,8 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:
-    """The first key whose kernel has something to do in calls with these keys, what serves it, and the keys from there
-    on."""
+    """Return the first key whose kernel has something to do in calls with these keys, what serves it, and later
+    keys."""
     while True:
         key, entry = operator.first_entry(keys)
         kernel = None if entry.registration is None else entry.registration.kernel
@@ -214,7 +214,7 @@ def _is_left_out(operator: Operator, key: DispatchKey, keys: int) -> bool:
 
 
 def _below_wrappers(function: Function) -> Function:
-    """Without recording or counting what the function calls."""
+    """Return the function, run without recording or counting what it calls."""
 
     def call(*args: Any) -> Any:
         with below_adinplaceorview():
@@ -224,11 +224,11 @@ def _below_wrappers(function: Function) -> Function:
 
 
 def _writes_alone(*args: Any) -> None:
-    """The fake kernel of operators that write to their arguments and return nothing: there is no data to write."""
+    """Do nothing: the fake kernel of operators that write to their arguments and return nothing."""
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins with what modes include, or where its backend is
+    """Return the keys to look through. A call without tensors begins with what modes include, or where its backend is
     selected."""
     if keys == NO_KEYS:
         return 0
@@ -272,7 +272,7 @@ def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
 def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
 ) -> Callable[[], None] | None:
-    """The same for one registration that serves `key`."""
+    """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""
     kernel = registration.kernel
     if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.namespace)):
         return load_rules
@@ -282,7 +282,7 @@ def find_unloaded_below(
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:
-    """For factories: the device argument says which backend's kernel makes the tensor."""
+    """Return the kernel of a factory: the device argument says which backend's kernel makes the tensor."""
 
     def select_backend(*args: Any) -> Any:
         device = args[position]

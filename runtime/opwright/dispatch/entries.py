@@ -1,4 +1,4 @@
-"""What serves the dispatch keys of one operator, found from registrations when it is asked for."""
+"""The dispatch table of one operator: what serves its keys, found from registrations when it is asked for."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Entries:
 
     @property
     def signature(self) -> Signature:
-        """The operator's arguments as calls need them."""
+        """Return the operator's arguments as calls need them."""
         raise NotImplementedError
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
-        """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on."""
+        """Return what serves a runtime key in a call with these keys, which say if the Python dispatcher is on."""
         registry.check_held()
         if keys & PYTHON_DISPATCHER and self.py_kernels:
             return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
@@ -72,7 +72,7 @@ class Entries:
         )
 
     def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
-        """The first key of a keyset that dispatch does not skip, and what serves it."""
+        """Return the first key of a keyset that dispatch does not skip, and what serves it."""
         bits = keys & RUNTIME
         while bits:
             bit = 1 << (bits.bit_length() - 1)
@@ -84,7 +84,7 @@ class Entries:
         return DispatchKey.Undefined, self.entry(DispatchKey.Undefined, keys)
 
     def without_fallthrough(self, keys: int) -> int:
-        """The keyset that kernels are handed: without the keys that this operator skips."""
+        """Return the keyset that kernels are handed: without the keys that this operator skips."""
         for key in KeySet(keys):
             if self.entry(key, keys).is_fallthrough:
                 keys &= ~key.bit

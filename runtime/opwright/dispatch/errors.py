@@ -1,4 +1,4 @@
-"""What to say when no kernel serves a call."""
+"""Errors of calls that no kernel serves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ambiguous", "missing", "unbound"]
 
 
 def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
-    """No kernel, or only fallthroughs, at every key of the call."""
+    """Return the error where every key of the call has no kernel, or only fallthroughs."""
     if key is DispatchKey.Meta:
         problem = (
             f"could not run {operator.name} on tensors without data (fake or meta ones): it has no fake kernel. "
@@ -39,7 +39,7 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
 
 
 def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:
-    """The kernel that would run is declared by name alone."""
+    """Return the error where the kernel that would run is declared by name alone."""
     kernel = registration.kernel
     name = kernel.name if isinstance(kernel, Unbound) else repr(kernel)
     return DispatchError(
@@ -49,7 +49,7 @@ def unbound(operator: Operator, key: DispatchKey, registration: Registration) ->
 
 
 def ambiguous(operator: Operator) -> DispatchError:
-    """A composite kernel that AutogradOther cannot choose, since one of its backends has a kernel of its own."""
+    """Return the error where AutogradOther cannot choose a composite, since a backend of it has a kernel of its own."""
     others = ", ".join(
         str(k) for k, found in operator.registrations.items() if found and is_served_by_autograd_other(k)
     )
@@ -60,7 +60,7 @@ def ambiguous(operator: Operator) -> DispatchError:
 
 
 def _registered(operator: Operator, missing: DispatchKey | None = None) -> str:
-    """Which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
+    """Say which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
     bound: list[str] = []
     declared: list[str] = []
     for key, found in operator.registrations.items():

@@ -1,4 +1,4 @@
-"""Forward formulas of operators: what generated modules declare, loaded when a tensor first has a tangent.
+"""Forward formulas of operators: generated modules declare them, loaded when a tensor first has a tangent.
 
 `set_rule(operator, rule)` gives an operator one, in place of the one that a generated module has.
 """
@@ -14,7 +14,7 @@ __all__ = ["RULES", "ForwardRule", "TangentFormula", "name_rules", "set_rule"]
 
 
 class TangentFormula(NamedTuple):
-    """`compute(*arguments, *tangents, *results)` gives the tangents of some outputs; all else here are positions.
+    """A formula `compute(*arguments, *tangents, *results)` of tangents of some outputs; all else here are positions.
 
     A tangent that it is given may be None, which stands for zero, but not all of them are. It gives one tangent, or a
     tuple where there are several `outputs`; for an output that is a list, a list.
@@ -28,7 +28,7 @@ class TangentFormula(NamedTuple):
 
 
 class ForwardRule(NamedTuple):
-    """How tangents go through an operator: from `inputs`, by `formulas`.
+    """A rule by which tangents go through an operator: from `inputs`, by `formulas`.
 
     `ignored` are the arguments that results do not depend on in a way that could be differentiated. All are positions;
     a tangent of any other argument is an error.

@@ -1,4 +1,4 @@
-"""What generated modules define operators with: declarations, and the functions that call them.
+"""The names that generated modules define operators with: declarations, and the functions that call them.
 
 An operator is declared once, by its schema. Its stub is the generated function that looks its kernel up (`lookup`); an
 out variant has none, and its calls are bound by the runtime.
@@ -28,7 +28,7 @@ _NOT_LOOKED_FOR: Final[Any] = object()
 
 
 class Declarations:
-    """Declares operators of `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
+    """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
 
     `places` says where each is declared, by its full name.
     """

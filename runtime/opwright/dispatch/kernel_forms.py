@@ -36,7 +36,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Shim:
-    """Generated, for a backend: takes every argument positionally, Tensors as Tensors.
+    """A generated kernel of a backend: takes every argument positionally, Tensors as Tensors.
 
     `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone.
     """
@@ -48,7 +48,7 @@ class Shim:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Generated, over other operators: takes every argument positionally, Tensors as Tensors."""
+    """A generated kernel over other operators: takes every argument positionally, Tensors as Tensors."""
 
     function: Function
 
@@ -71,7 +71,7 @@ class ArrayKernel:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
+    """A kernel around others: `make(below)` gives it; `below` is what the call reaches next, bound to the keys left.
 
     A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
     nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
@@ -93,19 +93,19 @@ class Boxed:
 
 @dataclass(frozen=True, slots=True)
 class BackendSelect:
-    """For factories: dispatches by the device argument at `position`."""
+    """A kernel of factories: dispatches by the device argument at `position`."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Fallthrough:
-    """Skip the key."""
+    """The mark of a key to be skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """Declared under this name in a schema file; no module has it."""
+    """A name declared in a schema file that no module has."""
 
     name: str
 
@@ -175,7 +175,7 @@ class Registration:
 
     @property
     def key_name(self) -> str:
-        """The key's name."""
+        """Return the key's name."""
         return self.key.name if isinstance(self.key, DispatchKey) else self.key
 
     @property
@@ -185,7 +185,7 @@ class Registration:
 
 
 def as_key(key: DispatchKey | str) -> Key:
-    """A key or a foreign key's name. Raises RegistrationError for what names none."""
+    """Return a key, or a foreign key's name. Raises RegistrationError for what names none."""
     if isinstance(key, DispatchKey):
         return key
     try:

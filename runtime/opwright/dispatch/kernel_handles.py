@@ -1,4 +1,4 @@
-"""`get_kernel`: a kernel to call by itself, such as the one that another registration takes the place of."""
+"""Handles, by `get_kernel`: kernels to call by themselves, such as one whose place another registration takes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class KernelHandle:
         return self._find(keys & (self.key.bit - 1 | PRIVATE))
 
     def _find(self, keys: int) -> Callable[..., Any]:
-        """The kernel as a function, for a call with these keys."""
+        """Return the kernel as a function, for a call with these keys."""
         keys = (0 if keys == NO_KEYS else keys) | self.key.bit
         if self._changes == self.operator.changes and keys in self._composed:
             return self._composed[keys]
@@ -92,7 +92,7 @@ def _at(registration: Registration) -> str:
 
 
 def get_kernel(op: str | Operator, dispatch_key: str | DispatchKey) -> KernelHandle:
-    """The kernel that serves an operator at a runtime key, also where it is one for an alias key.
+    """Return the kernel that serves an operator at a runtime key, also where it is one for an alias key.
 
     For a kernel that goes on to the one it takes the place of: get that first, then register. Raises ValueError for
     what is no operator or no key, RuntimeError for an alias key, an operator that does not exist, or one without such

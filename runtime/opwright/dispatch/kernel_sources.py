@@ -1,4 +1,4 @@
-"""Which operator, kernel and declaration an error of generated code is about, found among the callers.
+"""Sources of errors of generated code: operator, kernel and declaration, found among the callers.
 
 Nobody tells a generated shim which operator it serves: that would cost every call. The error finds the shim among the
 callers instead, and the kernel in the shim's text.
@@ -83,7 +83,7 @@ def recorded_by(node: Any) -> str:
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """The names that a function and those inside it use."""
+    """Return the names that a function and those inside it use."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names_in, inner))
 
@@ -101,7 +101,7 @@ def gradient_text(kind: type) -> str:
 
 
 def _served_by(code: CodeType) -> tuple[Any, str] | None:
-    """The operator and key that a generated function serves."""
+    """Return the operator and key that a generated function serves."""
 
     for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
@@ -124,7 +124,7 @@ def _served_by(code: CodeType) -> tuple[Any, str] | None:
 
 @functools.lru_cache(maxsize=64)  # what draws arguments blindly meets the same error many times
 def _tree_of(code: CodeType) -> ast.AST | None:
-    """The syntax of a function; None where its text is not known."""
+    """Return the syntax of a function; None where its text is not known."""
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
         return ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
@@ -133,7 +133,7 @@ def _tree_of(code: CodeType) -> ast.AST | None:
 
 
 def _kernel_text(frame: FrameType) -> str:
-    """The kernel's call or expression in a shim's text, as far as that is known: the line that runs, checks aside."""
+    """Return the kernel's call or expression in a shim's text, as far as known: the line that runs, checks aside."""
     tree = _tree_of(frame.f_code)
     if tree is None:
         return ""
@@ -154,7 +154,7 @@ def _kernel_text(frame: FrameType) -> str:
 
 
 def _running(frame: FrameType) -> tuple[int, int] | None:
-    """Where the call that a frame is in begins, in the function's own lines: a line may hold several."""
+    """Return where a frame's present call begins, in the function's own lines: a line may hold several."""
     line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
     return None if line is None or column is None else (line - frame.f_code.co_firstlineno + 1, column)
 

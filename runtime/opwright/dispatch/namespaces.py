@@ -1,4 +1,4 @@
-"""`opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
+"""The tree `opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Operator(OverloadFacts):
 
     @property
     def signature(self) -> Signature:
-        """The arguments as calls need them."""
+        """Return the arguments as calls need them."""
         if self._signature is None:
             self._signature = Signature(self)
         return self._signature
@@ -111,17 +111,17 @@ class Operator(OverloadFacts):
         return self.call(*self.signature.bind(args, kwargs))
 
     def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call with arguments by their other names, too (`keywords`)."""
+        """Call with arguments by their other names, too (`keywords`)."""
         return self(*args, **translated(self.base, self.signature.names, kwargs))
 
     def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        """Call with the values of the generated function's parameters, and with what was given by other names."""
         assert self._stub is not None
         return self.call_by_name((), given_by_name(self._stub, values, named))
 
     @property
     def stub(self) -> Kernel | None:
-        """The generated function for the operator, if there is one."""
+        """Return the generated function for the operator, if there is one."""
         return self._stub
 
     @stub.setter
@@ -162,7 +162,7 @@ class Operator(OverloadFacts):
     otherwise = call  # (`lookup`)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
-        """Plain arrays, sequences that are no lists, lists with None; or an error."""
+        """Call with plain arrays, sequences that are no lists, lists with None; or raise an error."""
         args = check_tensors(self, args)
         if active_modes() is None and is_all_numpy(self.signature, args):
             result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
@@ -171,7 +171,7 @@ class Operator(OverloadFacts):
         return result if self.result is None else self.result(*result)
 
     def convert(self, position: int, value: Any) -> Any:
-        """A value as kernels receive it for the argument at `position`. Raises ArgumentError."""
+        """Return a value as kernels receive it for the argument at `position`. Raises ArgumentError."""
         try:
             return self.signature.converters[position](value)
         except Mismatch as error:
@@ -216,7 +216,7 @@ class Operator(OverloadFacts):
             return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
-        """The kernel for a keyset, composed and stored; the first that is looked for loads plug-ins. Raises
+        """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises
         DispatchError."""
         if plugins.are_loaded():
             return self._resolve(keys)
@@ -264,7 +264,7 @@ Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment] 
 
 
 def find_operator(name: str) -> Operator:
-    """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
     if name not in registry.operators:
         plugins.load()
     found = registry.operators.get(name)

@@ -42,12 +42,12 @@ class OverloadFacts(Entries):
 
     @property
     def schema(self) -> Any:
-        """The parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
+        """Return the parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
         return parse(self.name + self.declaration)
 
     @property
     def _schema(self) -> SchemaView:
-        """The schema as PyTorch shows it."""
+        """Return the schema as PyTorch shows it."""
         if self._shown_schema is None:
             self._shown_schema = SchemaView(self.schema, self.signature.defaults)
         return self._shown_schema
@@ -59,17 +59,17 @@ class OverloadFacts(Entries):
 
     @property
     def packet_name(self) -> str:
-        """The qualified name without the overload's, `aten::add`."""
+        """Return the qualified name without the overload's, `aten::add`."""
         return f"{self.namespace}::{self.base}"
 
     @property
     def siblings(self) -> dict[str, Operator]:
-        """All overloads of the name, this one too, by overload name."""
+        """Return all overloads of the name, this one too, by overload name."""
         return registry.overloads[self.packet_name].operators
 
     @property
     def overloadpacket(self) -> Packet:
-        """The packet of all overloads of the name."""
+        """Return the packet of all overloads of the name."""
         from opwright.dispatch.packets import find_packet
 
         return find_packet(self.packet_name)

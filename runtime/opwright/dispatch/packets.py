@@ -33,7 +33,7 @@ _ONE_ELEMENT: Final = frozenset(
 
 
 class Packet:
-    """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
+    """A packet, `aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
 
     Calling it takes the first overload that fits.
     """
@@ -51,7 +51,7 @@ class Packet:
 
     @property
     def stub(self) -> Callable[..., Any] | None:
-        """The generated function that does what calling the packet does, faster; None if there is none."""
+        """Return the generated function that does what calling the packet does, faster; None if there is none."""
         return self._shared.generated
 
     def serve_by(
@@ -71,7 +71,7 @@ class Packet:
         return self.base
 
     def overloads(self) -> list[str]:
-        """The names of the overloads, `default` for the one without."""
+        """Return the names of the overloads, `default` for the one without."""
         return [name or "default" for name in self.operators]
 
     def __getattr__(self, name: str) -> Operator:
@@ -127,7 +127,7 @@ class Packet:
         return operator.call(*bound)
 
     def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names of the first overload that they fit."""
+        """Return the arguments by the names of the first overload that they fit."""
         for operator in tuple(self.operators.values()):
             names = operator.signature.positions
             found = translated(self.base, names, kwargs)
@@ -140,7 +140,7 @@ class Packet:
         return translated(self.base, self._shared.names, kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
-        """The first overload that the arguments fit. Raises ArgumentError."""
+        """Return the first overload that the arguments fit. Raises ArgumentError."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
         return operator or self._choose(args, kwargs, key)[0]
@@ -186,8 +186,8 @@ Packet.__doc__ = ShownDocstring(Packet.__doc__)  # type: ignore[assignment]  # w
 
 
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the choice of an overload may be remembered by: the types of the arguments, and those of what lists hold.
-    None where types do not tell enough."""
+    """Return what the choice of an overload may be remembered by: the types of the arguments, and those of what lists
+    hold. None where types do not tell enough."""
     types: list[Any] = []
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
@@ -254,7 +254,7 @@ def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
 
 
 def packet(name: str) -> Packet:
-    """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
+    """Return the packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
     with registry.lock:
         found = registry.packets.get(name)
         if found is None:
@@ -263,7 +263,7 @@ def packet(name: str) -> Packet:
 
 
 def find_packet(name: str) -> Packet:
-    """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
+    """Return the packet of a qualified name, if an overload is defined. Raises DispatchError."""
     known = registry.overloads.get(name)
     if known is None or not known.operators:
         plugins.load()

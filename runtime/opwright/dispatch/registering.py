@@ -1,4 +1,4 @@
-"""Kernels registered and removed: atomic, under one lock, each change dropping the tables it makes stale."""
+"""The registration and removal of kernels: atomic, under one lock; each change drops the tables it makes stale."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta":
 
 
 class Removable(Protocol):
-    """What was registered, and may be taken back."""
+    """A registered thing that may be taken back."""
 
     @property
     def name(self) -> str | None:
-        """The operator it is for; None for all."""
+        """Return the operator it is for; None for all."""
 
     def remove(self) -> None:
         """Take it back. Doing so again has no effect."""
@@ -86,7 +86,7 @@ class Handle:
 
 
 def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
-    """The kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
+    """Return the kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
     if isinstance(function, _FORMS):
         return function
     if function is fallthrough_kernel:
@@ -97,7 +97,7 @@ def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
 
 
 def key_of_device(device_type: str) -> DispatchKey:
-    """The key of kernels for a device: `cpu`, `cuda` (there need be none), a backend's name; `default` is for all.
+    """Return the key of a device's kernels: `cpu`, `cuda` (there need be none), a backend's name; `default` is for all.
 
     Raises RuntimeError for a name that is none.
     """
@@ -164,8 +164,8 @@ def _silence(modules: Iterable[str]) -> None:
 
 
 def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
-    """The rows to register: those bound to nothing give way to kernels of the operator that another package bound, and
-    are taken back where these rows bind one."""
+    """Return the rows to register: those bound to nothing give way to kernels of the operator that another package
+    bound, and are taken back where these rows bind one."""
     registry.check_held()
     rows = list(rows)
     names = {name: name if "::" in name else f"{namespace}::{name}" for name, *_ in rows}

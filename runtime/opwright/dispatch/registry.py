@@ -48,7 +48,7 @@ class Overloads:
 
     @property
     def names(self) -> frozenset[str]:
-        """The arguments of all operators, by name."""
+        """Return the arguments of all operators, by name."""
         return frozenset([a.name for each in self.operators.copy().values() for a in each.arguments])
 
     def is_known(self, known: Iterable[Operator]) -> bool:

@@ -1,4 +1,4 @@
-"""What serves operators under an interpretation: the rules by which tangents, batches or handlers go through them."""
+"""Rules of operators under an interpretation: by them tangents, batches or handlers go through the operators."""
 
 from __future__ import annotations
 

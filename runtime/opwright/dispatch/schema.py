@@ -39,7 +39,7 @@ _REFUSED: Final = frozenset(
 
 
 def parse(text: str) -> FunctionSchema:
-    """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
+    """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the place in it."""
     with registry.generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
@@ -93,14 +93,14 @@ def declaration_of(schema: FunctionSchema) -> str:
 
 
 def spell(value: Any) -> str:
-    """A Python value as a schema writes it as a default."""
+    """Return a Python value as a schema writes it as a default."""
     from opwright_codegen.schema.defaults import spell as written
 
     return written(value)
 
 
 def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
-    """An error message that shows the place in a text, as errors of schemas do."""
+    """Return an error message that shows the place in a text, as errors of schemas do."""
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.source import Source, Span
 
@@ -110,7 +110,7 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+    """Return the functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
 
     `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.

@@ -1,4 +1,4 @@
-"""`opwright.dispatch.PythonDispatcher`: what table a set of keys would give, without an operator."""
+"""The `opwright.dispatch.PythonDispatcher`: what table a set of keys would give, without an operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PythonDispatcher"]
 
 
 class PythonDispatcher:
-    """Computes dispatch tables from the keys that kernels are registered at, and shows them as aligned text.
+    """A calculator of dispatch tables from the keys that kernels are registered at, shown as aligned text.
 
     Each key's kernel is called `fn_KEY`. Method names are PyTorch's.
     """
@@ -37,12 +37,12 @@ class PythonDispatcher:
         self._registered = registered
 
     def registrations(self) -> str:
-        """The registered kernels, one a line."""
+        """Return the registered kernels, one a line."""
         rows = [(_name(key) + _mark(key), found[-1].where) for key, found in self._registered.items()]
         return _shown("Registered Kernels", rows)
 
     def dispatchTable(self) -> str:
-        """The kernel of every runtime key and the rule it follows from, one a line."""
+        """Return the kernel of every runtime key and the rule it follows from, one a line."""
         rows = []
         for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS)):
             with registry.lock:

@@ -1,4 +1,4 @@
-"""A Form: what a rule found out about a result, kept between calls of the same shapes and dtypes."""
+"""A Form: the findings of a rule about a result, kept between calls of the same shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMO_LIMIT = 4096
 
 
 class Form:
-    """What a rule found out, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
+    """The findings of a rule, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
     `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
