@@ -81,19 +81,19 @@ class Operator(OverloadFacts):
 
     @property
     def parts(self) -> Declaration:
-        """The declaration, read."""
+        """Return the declaration, read."""
         if self._parts is None:
             self._parts = read(self.declaration)
         return self._parts
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """The declared arguments, in order."""
+        """Return the declared arguments, in order."""
         return self.parts.arguments
 
     @property
     def kwarg_only(self) -> int | None:
-        """The position of the first argument that is keyword-only; None where none is."""
+        """Return the position of the first argument that is keyword-only; None where none is."""
         return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property

@@ -68,7 +68,7 @@ class CustomOpDef(Generic[P, R]):
             if earlier is not None and earlier._is_defined():
                 self._replace(earlier, schema, tags)
             else:
-                self._registered = Registered(_new_operator(name, function, schema, tags))
+                self._registered = Registered(Operator(name, schema.declaration, where=place_of(function), tags=tags))
             self._disabled: dict[str, int] = {}
             self._devices = _named(device_types)
             self._autocast: dict[str, DType] = {}
@@ -101,7 +101,7 @@ class CustomOpDef(Generic[P, R]):
             registered.give_way(self._registered)
         else:
             registry.undefine(operator)
-            self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
+            self._registered = Registered(Operator(self._qualname, schema.declaration, where=place_of(new), tags=tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)
         known: CustomOpDef[..., Any] | None = earlier
@@ -315,10 +315,6 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
 def _named(device_types: DeviceTypes) -> frozenset[str]:
     """Return the devices that have a kernel of their own."""
     return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
-
-
-def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:
-    return Operator(name, schema.declaration, where=place_of(function), tags=tags)
 
 
 def _place(function: Function) -> tuple[str, ...]:
