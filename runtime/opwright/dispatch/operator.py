@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
-from opwright.dispatch.declarations import arguments_of
+from opwright.dispatch.declarations import Argument, Declaration, read
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
 from opwright.dispatch.kernel_forms import Registration, UserKernel, as_key
 from opwright.dispatch.keywords import given_by_name, translated
@@ -37,14 +37,14 @@ Kernel = Callable[..., Any]
 class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
-    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only. Left
-    out, they are read off the declaration when they are first asked for. `where` says where it is declared, `doc` what
-    its declaration says that it does. Making one defines it; a name that is taken raises RegistrationError.
+    `declaration` is canonical text, `(Tensor self, *, int x=1) -> Tensor`; it is read when a part of it is first asked
+    for. `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
+    that is taken raises RegistrationError.
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "kwarg_only",
-        "namespace", "overload", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "namespace",
+        "overload", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -52,9 +52,7 @@ class Operator(OverloadFacts):
         self,
         name: str,
         declaration: str,
-        arguments: tuple[tuple[Any, ...], ...] | None = None,
         *,
-        kwarg_only: int | None = None,
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
@@ -63,15 +61,13 @@ class Operator(OverloadFacts):
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
-        if arguments is not None:
-            self.arguments = arguments
-            self.kwarg_only = kwarg_only
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.doc = ""
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
+        self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.registrations = registry.define(self)
 
@@ -83,11 +79,22 @@ class Operator(OverloadFacts):
         made._stub = made  # until a function takes its place: out variants have none
         return made
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("arguments", "kwarg_only"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        self.arguments, self.kwarg_only = arguments_of(self.declaration)
-        return getattr(self, name)
+    @property
+    def parts(self) -> Declaration:
+        """Return the declaration, read."""
+        if self._parts is None:
+            self._parts = read(self.declaration)
+        return self._parts
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return the declared arguments, in order."""
+        return self.parts.arguments
+
+    @property
+    def kwarg_only(self) -> int | None:
+        """Return the position of the first argument that is keyword-only; None where none is."""
+        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property
     def signature(self) -> Signature:

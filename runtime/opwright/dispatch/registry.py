@@ -49,7 +49,7 @@ class Overloads:
     @property
     def names(self) -> frozenset[str]:
         """Return the arguments of all operators, by name."""
-        return frozenset([a[0] for each in self.operators.copy().values() for a in each.arguments])
+        return frozenset([a.name for each in self.operators.copy().values() for a in each.arguments])
 
     def is_known(self, known: Iterable[Operator]) -> bool:
         """Whether these are the operators there are."""
