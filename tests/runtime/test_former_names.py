@@ -20,8 +20,9 @@ BEFORE = Path(__file__).parent / "before_rooms"
 NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().splitlines() if ": " in line)
 # Names of our own use, which no page named. What generated code imports is another version's.
 GONE = {
-    "opwright.abi": {"declare", "packet", "show_result"},
+    "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.dispatcher": {"declare"},
+    "opwright.factories": {"install"},
     "opwright.kernel_errors": {"gradient_text", "name_kernel", "recorded_by"},
     "opwright.values": {"fake_context"},
 }

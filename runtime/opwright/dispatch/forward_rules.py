@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.dispatch.kernel_forms import lock
@@ -46,13 +46,14 @@ class ForwardRule(NamedTuple):
 
 
 _rules: Final[dict[str, ForwardRule]] = {}
-_unloaded: Final[dict[str, list[str]]] = {}  # by namespace, the modules of its rules
+_unloaded: Final[dict[str, tuple[str, ...]]] = {}  # by operator, the modules of its rules
 
 
-def name_rules(namespace: str, module: str) -> None:
-    """Say which module has the rules of a namespace, in `RULES`, by the names of operators."""
+def name_rules(module: str, names: Iterable[str]) -> None:
+    """Say which module has the rules of these operators, in `RULES`, by their names without the namespace."""
     with lock:
-        _unloaded.setdefault(namespace, []).append(module)
+        for name in names:
+            _unloaded[name] = (*_unloaded.get(name, ()), module)
 
 
 def set_rule(operator: Operator, rule: ForwardRule) -> None:
@@ -72,21 +73,22 @@ def remove_rule(operator: Operator, rule: ForwardRule) -> None:
 
 def find_unloaded_rules(operator: Operator) -> Callable[[], None] | None:
     """What imports the modules that may have an operator's rule; None where they are imported, or there are none."""
-    return functools.partial(_load, operator.namespace) if operator.namespace in _unloaded else None
+    return functools.partial(_load, operator.name) if operator.name in _unloaded else None
 
 
-def _load(namespace: str) -> None:
-    """Import the modules of a namespace's rules. Must not be called with the lock held."""
-    modules = tuple(_unloaded.get(namespace, ()))
-    loaded: list[Mapping[str, ForwardRule]] = [importlib.import_module(module).RULES for module in modules]
+def _load(name: str) -> None:
+    """Import the modules of an operator's rules. Must not be called with the lock held."""
+    loaded: dict[str, Mapping[str, ForwardRule]] = {
+        module: importlib.import_module(module).RULES for module in _unloaded.get(name, ())
+    }
+    namespace = name.partition("::")[0]
     with lock:
-        for rules in loaded:
-            _rules.update({f"{namespace}::{name}": rule for name, rule in rules.items()})
-        left = [module for module in _unloaded.get(namespace, ()) if module not in modules]
-        if left:
-            _unloaded[namespace] = left
-        else:
-            _unloaded.pop(namespace, None)
+        for module, rules in loaded.items():
+            for short, rule in rules.items():
+                _rules[f"{namespace}::{short}"] = rule
+                left = tuple(each for each in _unloaded.pop(f"{namespace}::{short}", ()) if each != module)
+                if left:
+                    _unloaded[f"{namespace}::{short}"] = left
 
 
 def find_rule(operator: Operator) -> ForwardRule | None:

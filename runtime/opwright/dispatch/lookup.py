@@ -1,8 +1,8 @@
 """How generated stubs find the kernel of a call.
 
-Each function takes the operator, or the packet of which one operator serves most calls, and the call's tensors. It
+Each function takes the operator, or the operators of a name of which one serves most calls, and the call's tensors. It
 returns the kernel that is stored for their keys, changed by the thread's modes. Where there is none yet, or something
-is no tensor, it returns what finds out more: `Operator.call`, or `Packet.call_values`. Nothing is raised here, so that
+is no tensor, it returns what finds out more: `Operator.call`, or `Overloaded.otherwise`. It raises nothing, so that
 errors of kernels have no others behind them. Plain arrays have an entry of their own while no mode is on.
 """
 
@@ -17,8 +17,8 @@ from opwright.keys import ARRAYS
 from opwright.state import active_modes
 
 if TYPE_CHECKING:
+    from opwright.dispatch.generated import Overloaded
     from opwright.dispatch.operator import Operator
-    from opwright.dispatch.packets import Packet
 
 __all__ = ["find0", "find1", "find2", "find3", "find_items", "find_list", "find_some"]
 
@@ -27,7 +27,7 @@ Kernel = Callable[..., Any]
 _MISSES: Final = (AttributeError, KeyError, TypeError)
 
 
-def find0(operator: Operator | Packet) -> Kernel:
+def find0(operator: Operator | Overloaded) -> Kernel:
     """Return the kernel for a call without tensors."""
     modes = active_modes()
     try:
@@ -37,7 +37,7 @@ def find0(operator: Operator | Packet) -> Kernel:
     return operator.otherwise
 
 
-def find1(operator: Operator | Packet, first: Any) -> Kernel:
+def find1(operator: Operator | Overloaded, first: Any) -> Kernel:
     """Return the kernel for one tensor."""
     modes = active_modes()
     try:
@@ -49,7 +49,7 @@ def find1(operator: Operator | Packet, first: Any) -> Kernel:
     return operator.otherwise
 
 
-def find2(operator: Operator | Packet, first: Any, second: Any) -> Kernel:
+def find2(operator: Operator | Overloaded, first: Any, second: Any) -> Kernel:
     """Return the kernel for two tensors."""
     modes = active_modes()
     try:
@@ -61,7 +61,7 @@ def find2(operator: Operator | Packet, first: Any, second: Any) -> Kernel:
     return operator.otherwise
 
 
-def find3(operator: Operator | Packet, first: Any, second: Any, third: Any) -> Kernel:
+def find3(operator: Operator | Overloaded, first: Any, second: Any, third: Any) -> Kernel:
     """Return the kernel for three tensors."""
     modes = active_modes()
     try:
@@ -75,7 +75,7 @@ def find3(operator: Operator | Packet, first: Any, second: Any, third: Any) -> K
     return operator.otherwise
 
 
-def find_some(operator: Operator | Packet, required: tuple[Any, ...], *optional: Any) -> Kernel:
+def find_some(operator: Operator | Overloaded, required: tuple[Any, ...], *optional: Any) -> Kernel:
     """Return the kernel for tensors of which the `optional` ones may be None."""
     modes = active_modes()
     keys = 0
@@ -99,7 +99,7 @@ def find_some(operator: Operator | Packet, required: tuple[Any, ...], *optional:
     return operator.otherwise
 
 
-def find_list(operator: Operator | Packet, tensors: Any) -> Kernel:
+def find_list(operator: Operator | Overloaded, tensors: Any) -> Kernel:
     """Return the kernel for a list of tensors."""
     if type(tensors) is not list:
         return operator.otherwise
@@ -114,7 +114,7 @@ def find_list(operator: Operator | Packet, tensors: Any) -> Kernel:
     return operator.otherwise
 
 
-def find_items(operator: Operator | Packet, required: tuple[Any, ...], *lists: Any) -> Kernel:
+def find_items(operator: Operator | Overloaded, required: tuple[Any, ...], *lists: Any) -> Kernel:
     """Return the kernel for tensors, and lists of tensors of which some may be None."""
     modes = active_modes()
     keys = 0

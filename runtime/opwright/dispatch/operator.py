@@ -35,6 +35,7 @@ from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.forward_rules import ForwardRule
+    from opwright.dispatch.parts import Part
 
 __all__ = ["Operator", "find_operator", "operators", "place_of"]
 
@@ -42,6 +43,8 @@ Kernel = Callable[..., Any]
 
 
 operators: Final[dict[str, Operator]] = {}
+_READ: Final = frozenset(("arguments", "kwarg_only"))  # of the declaration
+_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
 
 
 class Operator(OverloadFacts):
@@ -54,9 +57,10 @@ class Operator(OverloadFacts):
 
     __slots__ = (
         "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "forward_rule", "kwarg_only",
-        "namespace", "overload", "result", "straight_stub", "table", "tags",
+        "namespace", "overload", "part", "result", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
+    result: Callable[..., Any] | None  # makes of several results one with names
 
     def __init__(
         self,
@@ -68,19 +72,23 @@ class Operator(OverloadFacts):
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(QualifiedName(name), where)
-        self._shown_schema = None
-        self.namespace, _, rest = name.partition("::")
-        self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
         if arguments is not None:
             self.arguments = arguments
             self.kwarg_only = kwarg_only
         self.tags = tags
-        self.table: dict[int, Kernel] = {}
         self.doc = ""
         self.stub = None
-        self.result: Callable[..., Any] | None = None  # makes of several results one with names
+        self.result = None
+        self._define(name, where, None)
+
+    def _define(self, name: str, where: str, part: Part | None) -> None:
+        super().__init__(QualifiedName(name), where)
+        self.part = part  # which declares it when it is loaded
+        self._shown_schema = None
+        self.namespace, _, rest = name.partition("::")
+        self.base, _, self.overload = rest.partition(".")
+        self.table: dict[int, Kernel] = {}
         self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
         self._signature: Signature | None = None
         with lock:
@@ -99,18 +107,45 @@ class Operator(OverloadFacts):
                 lost_definitions.forget(lost)
 
     @classmethod
-    def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
-        """Make an operator that a generated module declares."""
-        made = cls(name, declaration, where=where, tags=tags)
-        made.doc = doc
-        made._stub = made  # until a function takes its place: out variants have none
+    def named(cls, name: str, where: str, part: Part) -> Operator:
+        """Define an operator of a generated package, which declares it when it is first asked what it is."""
+        made = cls.__new__(cls)
+        made._define(name, where, part)
         return made
 
+    @property
+    def is_declared(self) -> bool:
+        """Whether it is known what the operator is, not only its name."""
+        try:
+            object.__getattribute__(self, "declaration")
+        except AttributeError:
+            return False
+        return True
+
+    def declare(self, declaration: str, tags: tuple[str, ...], doc: str) -> None:
+        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
+        self.tags = tags
+        self.doc = doc
+        self.result = None
+        self.straight_stub: Kernel | None = None
+        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self.declaration = declaration
+
+    def load(self) -> None:
+        """Import the part that declares the operator. Raises ImportError where it does not."""
+        if self.part is not None and not self.is_declared:
+            self.part.load()
+            if not self.is_declared:
+                raise ImportError(f"{self.part.module} does not declare {self.name}: run `opwright generate` again")
+
     def __getattr__(self, name: str) -> Any:
-        if name not in ("arguments", "kwarg_only"):
+        if name in _READ:
+            self.arguments, self.kwarg_only = arguments_of(self.declaration)
+        elif name in _DECLARED and self.part is not None and not self.is_declared:
+            self.load()
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        self.arguments, self.kwarg_only = arguments_of(self.declaration)
-        return getattr(self, name)
+        return object.__getattribute__(self, name)
 
     @property
     def signature(self) -> Signature:

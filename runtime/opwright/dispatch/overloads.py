@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.dispatch.introspection import described
 from opwright.dispatch.kernel_forms import lock
 
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ class Overloads:
             with lock:
                 self._names = frozenset([a[0] for each in self.operators.values() for a in each.arguments])
         return self._names
+
+    def serve_by(self, function: Kernel, known: Iterable[Operator], *, gives_tuples: bool) -> None:
+        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
+        it `gives_tuples` of what they return as a list."""
+        self.generated = function
+        self.stub = None if gives_tuples else function
+        if not self.is_known(known):  # asked last: who defines one after this has the function forgotten
+            self.stub = None
+        function.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
 
     def is_known(self, known: Iterable[Operator]) -> bool:
         """Whether these are the operators there are."""
