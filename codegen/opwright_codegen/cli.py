@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """A run makes many objects and drops few: the search for cycles among them took up to a quarter of its time."""
+    """Run without the search for cycles among objects, which took up to a quarter of the time: few are dropped."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -162,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _inputs() -> argparse.ArgumentParser:
-    """The options that say what is read."""
+    """Return the options that say what is read."""
     inputs = argparse.ArgumentParser(add_help=False)
     inputs.add_argument("--tags", metavar="FILE", help="the file that declares tags")
     inputs.add_argument(
@@ -179,7 +179,7 @@ def _inputs() -> argparse.ArgumentParser:
 
 
 def _code(error: SchemaError) -> str:
-    """The code of an error, the first one's of several."""
+    """Return the code of an error, the first one's of several."""
     return error.errors[0].code if isinstance(error, SchemaErrors) else error.code
 
 

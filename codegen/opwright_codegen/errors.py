@@ -1,4 +1,4 @@
-"""What a user can get wrong in schemas: one error with its position and hint, and the collection of a run's errors."""
+"""Errors that a user can make in schemas: one with its position and hint, and the collection of a run's errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SchemaErrors(SchemaError):
 
 
 class Errors:
-    """Collects the problems of a run, so that a user sees all of them at once, each once."""
+    """A collection of the problems of a run, so that a user sees all of them at once, each once."""
 
     def __init__(self) -> None:
         self._found: list[SchemaError] = []
@@ -73,7 +73,7 @@ class Errors:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like this one, for "did you mean"; None when none is close."""
+    """Return the known word most like this one, for "did you mean"; None when none is close."""
     if len(word) > 100:  # nothing we know is as long, and matching costs the square of the length
         return None
     import difflib  # a run without errors goes without

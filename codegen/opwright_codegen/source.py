@@ -27,7 +27,7 @@ class Source:
     _starts: array[int] = field(default_factory=lambda: array("I"), init=False, repr=False)
 
     def line_starts(self, until: int | None = None) -> Sequence[int]:
-        """The offsets at which lines start, found as far as asked for: up to the first behind the offset `until`.
+        """Return the offsets at which lines start, found as far as asked for: to the first behind the offset `until`.
 
         A file may have as many lines as characters: they are kept as the four bytes that each needs.
         """
@@ -43,17 +43,17 @@ class Source:
         return starts
 
     def shown_path(self) -> str:
-        """The path as a message shows it: relative to the working directory when below it, else as given."""
+        """Return the path as a message shows it: relative to the working directory when below it, else as given."""
         here = os.getcwd() + os.sep
         return self.path[len(here) :] if self.path.startswith(here) else self.path
 
     def whole(self) -> Span:
-        """The span of the whole text."""
+        """Return the span of the whole text."""
         return Span(self, 0, len(self.text))
 
 
 class Span(NamedTuple):
-    """Characters `start` up to `end` of a source; line and column are counted from 1, when somebody asks."""
+    """A part of a source, characters `start` up to `end`; line and column are counted from 1, when somebody asks."""
 
     source: Source
     start: int
@@ -72,14 +72,14 @@ class Span(NamedTuple):
         return self.source.text[self.start : self.end]
 
     def sub(self, start: int, end: int) -> Span:
-        """Characters `start` up to `end` of this span."""
+        """Return the characters `start` up to `end` of this span."""
         return Span(self.source, self.start + start, self.start + end)
 
     def __str__(self) -> str:
         return f"{self.source.shown_path()}:{self.line}:{self.column}"
 
     def caret(self) -> str:
-        """The line of the span's start and, below it, carets under the part of the span that is on that line."""
+        """Return the line of the span's start and, below it, carets under the part of the span that is on that line."""
         starts = self.source.line_starts(self.start)
         begin = starts[self.line - 1]
         limit = starts[self.line] if self.line < len(starts) else len(self.source.text)
@@ -98,7 +98,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text whose language is not parsed yet, and where it stands. Comparison ignores the place."""
+    """A text whose language is not parsed yet, and where it stands. Comparison ignores the place."""
 
     text: str
     span: Span = field(compare=False, repr=False)
@@ -108,14 +108,14 @@ class Text:
 
 
 def _visible(text: str) -> str:
-    """The text as it may be printed: tabs as spaces; control characters, surrogates and the like as one mark."""
+    """Return the text as it may be printed: tabs as spaces; control characters, surrogates and the like as one mark."""
     if text.isprintable():
         return text
     return "".join(_TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _width(text: str) -> int:
-    """Terminal columns that the text takes."""
+    """Return how many terminal columns the text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

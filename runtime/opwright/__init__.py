@@ -150,7 +150,7 @@ if _TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
-# else's code. A filter by module costs a call nothing; generated packages have theirs (`registry.install`).
+# else's code. A filter by module costs a call nothing; generated packages have theirs (`registering.install`).
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright(_kernels)?\.")
 
 strided = Layout.strided

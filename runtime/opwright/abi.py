@@ -119,8 +119,10 @@ def install(
     operators: Any = (),
     places: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Define the operators of a generated package, and register what serves them (`parts.install`). Raises ImportError
-    where the package was generated for another version of this module."""
+    """Define the operators of a generated package, and register what serves them (`parts.install`).
+
+    Raises ImportError where the package was generated for another version of this module.
+    """
     if version != VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
     _install(package, namespace, operators, places)

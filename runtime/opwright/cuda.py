@@ -17,7 +17,7 @@ __all__ = [
 
 
 def _runtime() -> ModuleType:
-    """CuPy's interface to devices. Raises RuntimeError where there is no device."""
+    """Return CuPy's interface to devices. Raises RuntimeError where there is no device."""
     if not is_available():
         raise RuntimeError("no CUDA device is available: it takes a GPU, its driver, and CuPy (opwright[cuda])")
     import cupy
@@ -42,7 +42,7 @@ def is_available() -> bool:
 
 
 def _index(device: Any) -> int:
-    """The number of a device; the current one for None and for a device without number."""
+    """Return the number of a device; the current one for None and for a device without number."""
     if isinstance(device, int):
         return device
     index = None if device is None else as_device(device).index
@@ -61,7 +61,7 @@ def set_device(device: Any) -> None:
 
 @contextlib.contextmanager
 def device(device: Any) -> Iterator[None]:
-    """In the block, use a device where none is named. Raises RuntimeError where there is none."""
+    """Use a device, in the block, where none is named. Raises RuntimeError where there is none."""
     with _runtime().Device(_index(device)):
         yield
 

@@ -1,4 +1,4 @@
-"""What a caller can get wrong, one class each. Errors of schema files are the generator's `SchemaError`."""
+"""Errors that a caller can make, one class each. Errors of schema files are the generator's `SchemaError`."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class FakeKernelError(RuntimeError):
 
 
 class DataDependentOutputError(FakeKernelError):
-    """The data of a tensor that has none was asked for."""
+    """A question for the data of a tensor that has none."""
 
 
 class DynamicOutputShapeError(FakeKernelError):
-    """The shape of a result depends on data that is not there."""
+    """A result whose shape depends on data that is not there."""
 
 
 class GuardOnDataDependentError(RuntimeError):

@@ -36,12 +36,12 @@ _VERSION: Final = 1
 
 
 class MissingOpProfile(FakeKernelError):
-    """No recorded call looks like this one."""
+    """An error: no recorded call looks like this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorMetadata:
-    """What a profile keeps of a tensor."""
+    """The part of a tensor that a profile keeps."""
 
     rank: int
     dtype: DType
@@ -49,7 +49,7 @@ class TensorMetadata:
 
     @staticmethod
     def of(tensor: Tensor) -> TensorMetadata:
-        """That of a tensor."""
+        """Return the metadata of a tensor."""
         return TensorMetadata(tensor.ndim, tensor.dtype, tensor.device)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ def _operator(op: Operator | str) -> Operator:
 
 
 def _qualified(name: str) -> str:
-    """`namespace::name.overload`, from that or from `namespace.name.overload`."""
+    """Return `namespace::name.overload`, from that or from `namespace.name.overload`."""
     if "::" not in name:
         namespace, _, rest = name.partition(".")
         name = f"{namespace}::{rest}"
@@ -99,7 +99,7 @@ def _qualified(name: str) -> str:
 
 @contextlib.contextmanager
 def unsafe_generate_fake_kernels(op_profiles: Mapping[str, Iterable[OpProfile]]) -> Iterator[list[Library]]:
-    """Within the block, operators answer on fake tensors as their profiles say; by qualified name.
+    """Serve operators on fake tensors as their profiles say, by qualified name, within the block.
 
     A call that looks like a recorded one gets new row-major tensors of the recorded ranks, dtypes and devices, whose
     sizes are unbacked (the FakeTensorMode needs a ShapeEnv); another raises MissingOpProfile. Unsafe, since results may
@@ -160,7 +160,7 @@ def save_op_profiles(op_profiles: Mapping[str, Iterable[OpProfile]], file: str |
 
 
 def load_op_profiles(file: str | Path) -> dict[str, set[OpProfile]]:
-    """The profiles that `save_op_profiles` wrote. Raises RuntimeError for a file of another version or form."""
+    """Return the profiles that `save_op_profiles` wrote. Raises RuntimeError for a file of another version or form."""
     try:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:

@@ -24,8 +24,8 @@ _KEPT: Final = {
     "plans": "forms kernel_errors operands",
     "tensors": "checks construction factories results tensor",
     "dispatch": "adapters compose conversion entries forward_rules function_schema introspection kernel_handles "
-    "keywords lost mixed_devices out_variants overload_facts overloads packets plain_arrays registry returns signature "
-    "table_calculator variants wrapped_numbers",
+    "keywords lost mixed_devices out_variants overload_facts packets plain_arrays returns signature table_calculator "
+    "variants wrapped_numbers",
     "methods": "casting functional indexing pickling printing subclassing values",
     "library": "custom_ops libraries schema_inference schema_tags",
 }
@@ -41,16 +41,30 @@ _RENAMED: Final = {
     "metadata": "plans.plan",
     "ops_namespace": "dispatch.namespaces",
     "options": "arrays.formats",
+    "overloads": "dispatch.registry",
     "registrations": "dispatch.kernel_forms",
+    "registry": "dispatch.registering",
 }
+_RULES: Final = (
+    "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
+    "sorting upsampling windows"
+)
 _CURRENT: Final = {
     f"opwright.{former}": f"opwright.{current}"
     for former, current in (
         *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
         *_RENAMED.items(),
     )
-}
+} | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
+# What modules had, and an attribute of `opwright.dispatch.registry.registry` is now.
+_OF_REGISTRY: Final = {
+    "opwright.dispatch.kernel_forms": "fallbacks kernels lock",
+    "opwright.dispatch.lost": "lost_definitions lost_kernels lost_operators why_lost",
+    "opwright.dispatch.operator": "operators",
+    "opwright.dispatch.registering": "generated_namespaces",
+    "opwright.dispatch.registry": "overloads shared_overloads",
+}
 
 
 def current_name(name: str) -> str | None:
@@ -67,7 +81,7 @@ def current_name(name: str) -> str | None:
 
 
 class _Former(MetaPathFinder, Loader):
-    """Finds modules under their former names: they are the same modules."""
+    """A finder of modules under their former names: they are the same modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -94,3 +108,7 @@ def install() -> None:
     for former, current in _CURRENT.items():
         if current in sys.modules:
             sys.modules[former] = sys.modules[current]
+    registry = sys.modules["opwright.dispatch.registry"].registry
+    for current, names in _OF_REGISTRY.items():
+        for name in names.split():
+            setattr(sys.modules[current], name, getattr(registry, name))

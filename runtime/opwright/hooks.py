@@ -1,4 +1,4 @@
-"""What lower rooms ask of higher ones: a typed table, filled by `opwright.served` when that is imported.
+"""The questions of lower rooms to higher ones: a typed table, filled by `opwright.served` when that is imported.
 
 An import from below would make a circle of all rooms. A room that is asked here is loaded by the first question.
 """
@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 
 
 class Operators(Protocol):
-    """Of `opwright.dispatch`: what arrays and plans say of operators, and do with them."""
+    """The answers of `opwright.dispatch`: what arrays and plans ask of operators, and do with them."""
 
     def wrong_result(self, problem: str, what: str) -> ContractError: ...
     def register_array_kernel(
@@ -38,7 +38,7 @@ class Operators(Protocol):
 
 
 class Fakes(Protocol):
-    """Of `opwright.fake`: tensors without data, and the kernels that run on them."""
+    """The answers of `opwright.fake`: tensors without data, and the kernels that run on them."""
 
     def active_mode(self) -> FakeTensorMode | None: ...
     def mode_of(self, args: Any) -> FakeTensorMode | None: ...
@@ -56,7 +56,7 @@ class Fakes(Protocol):
 
 
 class Gradients(Protocol):
-    """Of `opwright.autograd`: what is put around kernels, and what printing and out variants ask of a tensor."""
+    """The answers of `opwright.autograd`: wrappers of kernels, and what printing and out variants ask of a tensor."""
 
     def current_tangent(self, tensor: Tensor) -> Tensor | None: ...
     def check_out(self, name: str, *tensors: Tensor | None) -> None: ...
@@ -70,7 +70,7 @@ class Gradients(Protocol):
 
 
 class Handlers(Protocol):
-    """Of `opwright.python_dispatch`: calls that go to handlers in Python, and instances of Tensor subclasses."""
+    """The answers of `opwright.python_dispatch`: calls that go to handlers, and instances of Tensor subclasses."""
 
     def call_handlers(
         self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -92,7 +92,7 @@ class Handlers(Protocol):
 
 
 class Tools(Protocol):
-    """Of the rooms around the whole: what `opwright.library` and `opwright.autograd` show under PyTorch's names."""
+    """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names."""
 
     @property
     def opcheck(self) -> Function: ...
@@ -101,7 +101,7 @@ class Tools(Protocol):
 
 @dataclass(slots=True)
 class Hooks:
-    """By room, the function that loads it and returns what it answers with."""
+    """The table: for each room, the function that loads it and returns its answers."""
 
     operators: Callable[[], Operators]
     fakes: Callable[[], Fakes]

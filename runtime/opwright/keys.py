@@ -1,4 +1,4 @@
-"""Dispatch keys, as bits of an int, and immutable sets of them.
+"""Keys of dispatch, as bits of an int, and immutable sets of them.
 
 A keyset is an int, so that stubs combine and look keysets up without a call. Private bits say more about a tensor or a
 call than its keys do; table entries differ by them too.
@@ -124,7 +124,7 @@ class DispatchKey(enum.Enum):
 
     @classmethod
     def parse(cls, text: str) -> DispatchKey:
-        """The key of that name; PyTorch's names are known too. Raises ValueError."""
+        """Return the key of that name; PyTorch's names are known too. Raises ValueError."""
         found = cls.__members__.get(PYTORCH_NAMES.get(text, text))
         if found is None:
             raise ValueError(f"could not parse dispatch key {text!r}; the keys are {', '.join(cls.__members__)}")
@@ -168,7 +168,7 @@ _AUTOGRAD_OF: Final = {
 
 
 def autograd_of(backend: int) -> int:
-    """The Autograd bit of a backend bit."""
+    """Return the Autograd bit of a backend bit."""
     return _AUTOGRAD_OF[backend]
 
 
@@ -200,7 +200,7 @@ _FOREIGN: Final = _SHARE_AUTOGRAD_OTHER | frozenset(
 
 
 def parse_key(text: str) -> DispatchKey | str:
-    """The key of that name, or the name itself where the key is foreign (Note [Foreign keys]). Raises ValueError."""
+    """Return the key of that name, or the name of a foreign key (Note [Foreign keys]). Raises ValueError."""
     return text if text in _FOREIGN else DispatchKey.parse(text)
 
 
@@ -226,20 +226,20 @@ class KeySet:
 
     @classmethod
     def full(cls) -> KeySet:
-        """Every runtime key, and the private bits."""
+        """Return every runtime key, and the private bits."""
         return cls(RUNTIME | PRIVATE)
 
     @classmethod
     def after(cls, key: DispatchKey | str) -> KeySet:
-        """The keys that are dispatched to after `key`, and the private bits: what a kernel at `key` masks with."""
+        """Return the keys dispatched to after `key`, and the private bits: a kernel at `key` masks with them."""
         return cls(key_bits(key) - 1 & RUNTIME | PRIVATE)
 
     def add(self, key: DispatchKey | str) -> KeySet:
-        """The set with `key`."""
+        """Return the set with `key`."""
         return KeySet(self.bits | key_bits(key))
 
     def remove(self, key: DispatchKey | str) -> KeySet:
-        """The set without `key`."""
+        """Return the set without `key`."""
         return KeySet(self.bits & ~key_bits(key))
 
     def has(self, key: DispatchKey | str) -> bool:
@@ -249,7 +249,7 @@ class KeySet:
     __contains__ = has
 
     def highest(self) -> DispatchKey:
-        """The key that is dispatched to first; Undefined for the empty set."""
+        """Return the key that is dispatched to first; Undefined for the empty set."""
         return next(iter(self), DispatchKey.Undefined)
 
     def __or__(self, other: KeySet) -> KeySet:
@@ -282,7 +282,7 @@ class KeySet:
 
 
 def key_bits(keys: int | DispatchKey | str | Iterable[DispatchKey | str]) -> int:
-    """The bits of a key, its name, several of them, or of an int that is bits already."""
+    """Return the bits of a key, its name, several of them, or of an int that is bits already."""
     if isinstance(keys, int):
         return keys
     if isinstance(keys, KeySet):

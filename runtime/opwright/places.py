@@ -1,4 +1,4 @@
-"""Tells where in a program something is defined or registered, and whether the same statement ran before."""
+"""Places in a program where something is defined or registered, and whether the same statement ran before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 from types import CodeType, FrameType
 from typing import Final
 
-__all__ = ["OURS", "Place", "caller"]
+__all__ = ["OURS", "Place", "caller", "shown"]
 
 OURS: Final = ("opwright.", "opwright_kernels.")  # what the names of our modules begin with
 
@@ -40,3 +40,8 @@ def caller() -> Place:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         frame = frame.f_back
     return Place(frame)
+
+
+def shown(where: str) -> str:
+    """Return a place for a message, also where it is not known."""
+    return where or "an unknown place"

@@ -27,7 +27,7 @@ GROUP: Final = "opwright.kernels"
 
 
 class PluginWarning(UserWarning):
-    """A plug-in could not be loaded."""
+    """A plug-in that could not be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _is_done = False
 
 
 def _let_child_load() -> None:
-    """In a child process: load what another thread of its parent was loading, and does not go on with here."""
+    """Load, in a child process, what another thread of its parent was loading, and does not go on with here."""
     global _lock, _loader
     if _loader != threading.get_ident():
         _lock, _loader = threading.RLock(), None
@@ -71,7 +71,7 @@ def are_loaded() -> bool:
 
 
 def loaded() -> tuple[Plugin, ...]:
-    """The plug-ins that were loaded so far, those that failed (`error`) too. Loads none."""
+    """Return the plug-ins that were loaded so far, those that failed (`error`) too. Loads none."""
     return tuple(_tried)
 
 
@@ -108,7 +108,7 @@ def load(wait: bool = True) -> tuple[Plugin, ...]:
 
 
 def failures() -> str:
-    """Lines for the error of a miss: the plug-ins that failed, one of which may have had what is missing."""
+    """Return lines for the error of a miss: the plug-ins that failed, one of which may have had what is missing."""
     return "".join(f"\n{_told(plugin)}." for plugin in _tried if plugin.error is not None)
 
 

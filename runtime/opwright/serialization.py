@@ -34,10 +34,10 @@ _SAFE: Final = frozenset(
 
 
 class _SafeUnpickler(pickle.Unpickler):
-    """Reads tensors, numbers, text and plain containers, and refuses to name anything else."""
+    """An unpickler of tensors, numbers, text and plain containers, which refuses to name anything else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """The class or function of a name, if it is one of those."""
+        """Return the class or function of a name, if it is one of those."""
         module = "builtins" if module == "__builtin__" else current_name(module) or module  # as protocol 2 calls it
         if (module, name) in _SAFE or (module == "numpy.dtypes" and issubclass(_dtype_class(name), np.dtype)):
             return super().find_class(module, name)
@@ -56,7 +56,7 @@ def _dtype_class(name: str) -> type:
 
 @contextmanager
 def _written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place once it is complete."""
+    """Open a file beside `path` that takes its place once it is complete."""
     place = os.path.abspath(os.path.realpath(path))
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), prefix=f".{os.path.basename(place)}-")
     try:

@@ -1,4 +1,4 @@
-"""Importing this fills the table by which lower rooms ask higher ones (`opwright.hooks`)."""
+"""The import that fills the table by which lower rooms ask higher ones (`opwright.hooks`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _handlers() -> Handlers:
 
 
 class _Tools:
-    """What rooms around the whole give, each loaded by itself."""
+    """The rooms around the whole, each loaded by itself."""
 
     @property
     def opcheck(self) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""What this thread or task has switched on: one immutable object in a ContextVar, replaced as a whole."""
+"""The state that this thread or task has switched on: one immutable object in a ContextVar, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 @final
 class Modes:
-    """Bits that are added to the keys of every call, and then the bits that may stay: exclusion wins.
+    """The modes: bits that are added to the keys of every call, and then the bits that may stay: exclusion wins.
 
     `mask` is the complement of what is excluded. Never changed once made.
     """
@@ -41,7 +41,7 @@ _NOTHING: Final = Modes(0, -1)
 
 
 def with_modes(keys: int) -> int:
-    """The keys that a call with tensors of these keys dispatches by."""
+    """Return the keys that a call with tensors of these keys dispatches by."""
     modes = active_modes()
     return keys if modes is None else (keys | modes.include) & modes.mask
 
@@ -152,7 +152,7 @@ class ThreadBlock(Block):
 
 
 class _Guard(ThreadBlock):
-    """Includes and excludes keys within a `with` block."""
+    """A `with` block that includes and excludes keys."""
 
     __slots__ = ("_exclude", "_include")
 
@@ -166,12 +166,12 @@ class _Guard(ThreadBlock):
 
 
 def include_keys(*keys: Keys) -> _Guard:
-    """Within the block, calls of this thread dispatch as if a tensor carried these keys too."""
+    """Include keys within the block: calls of this thread dispatch as if a tensor carried these keys too."""
     return _Guard(_bits(keys), 0)
 
 
 def exclude_keys(*keys: Keys) -> _Guard:
-    """Within the block, calls of this thread skip these keys, included ones as well.
+    """Exclude keys within the block: calls of this thread skip them, included ones as well.
 
     An alias key stands for the keys it covers: `exclude_keys("Autograd")` skips every Autograd key. (PyTorch's guard,
     given an alias key, excludes nothing.)
@@ -180,22 +180,22 @@ def exclude_keys(*keys: Keys) -> _Guard:
 
 
 def below_autograd() -> _Guard:
-    """Within the block, calls of this thread skip every Autograd kernel."""
+    """Skip every Autograd kernel within the block, in calls of this thread."""
     return _Guard(0, AUTOGRAD)
 
 
 def below_adinplaceorview() -> _Guard:
-    """Within the block, calls of this thread skip every Autograd kernel, note no views and count no writes."""
+    """Skip every Autograd kernel within the block, in calls of this thread; note no views and count no writes."""
     return _Guard(0, AUTOGRAD | ADINPLACEORVIEW)
 
 
 def enable_python_dispatcher() -> _Guard:
-    """Within the block, calls of this thread take the kernels of `Operator.py_impl` before all others of their keys."""
+    """Take the kernels of `Operator.py_impl` before all others of their keys, in calls of this thread in the block."""
     return _Guard(PYTHON_DISPATCHER, 0)
 
 
 def _bits(keys: Iterable[Keys]) -> int:
-    """The bits of all of them; here an alias key stands for the keys it covers."""
+    """Return the bits of all keys; here an alias key stands for the keys it covers."""
     bits = 0
     for key in keys:
         if isinstance(key, str):

@@ -35,7 +35,7 @@ class Tag(enum.StrEnum):
 
 
 def as_tags(tags: str | Iterable[str] | None) -> tuple[Tag, ...]:
-    """The tags of one, several or no names, each once, in the order given. Raises ValueError for an unknown name."""
+    """Return the tags of one, several or no names, each once, in order. Raises ValueError for an unknown name."""
     names = () if tags is None else (tags,) if isinstance(tags, str) else tags
     try:
         return tuple(dict.fromkeys(map(Tag, names)))
@@ -52,6 +52,6 @@ _LAYOUTS: Final = (  # the strictest first
 
 
 def layout_tag(tags: Collection[str]) -> Tag:
-    """Which strides an operator defined by hand must be given by whoever rewrites programs: what the strictest of its
-    layout tags says; those of the eager call, `needs_exact_strides`, where it has none."""
+    """Return the tag that says which strides an operator defined by hand must be given by whoever rewrites programs:
+    the strictest of its layout tags, or `needs_exact_strides`, those of the eager call, where it has none."""
     return next((tag for tag in _LAYOUTS if tag in tags), Tag.needs_exact_strides)

@@ -18,12 +18,12 @@ __all__ = ["as_torch"]
 
 
 class _Alias(Loader):
-    """Gives a module of ours under another name."""
+    """A loader that gives a module of ours under another name."""
 
     _spec: ModuleSpec | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module of ours. Raises ModuleNotFoundError where there is none."""
+        """Return the module of ours. Raises ModuleNotFoundError where there is none."""
         name = "opwright" + spec.name.removeprefix("torch")
         try:
             found = importlib.import_module(name)
@@ -43,19 +43,19 @@ class _Alias(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds `torch` and what is below it, before anything else does."""
+    """A finder of `torch` and what is below it, asked before any other."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of an alias."""
+        """Return the spec of an alias."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         return ModuleSpec(fullname, _Alias(), is_package=True)
 
 
 class as_torch:
-    """In the block, `torch` is Opwright for every import statement, also those of modules that are imported in it.
+    """A block in which `torch` is Opwright for every import statement, also those of modules that are imported in it.
 
     Those modules keep it afterwards; `torch` itself is what it was before. `as_torch().__enter__()` has it last. For
     one thread: `sys.modules` is the process's. Raises RegistrationError within another such block.

@@ -17,7 +17,7 @@ Array = Any
 
 
 def silu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """self / (1 + exp(-self))."""
+    """Return self / (1 + exp(-self))."""
     divisor = xp.negative(self, out=xp.empty_like(self))
     xp.exp(divisor, out=divisor)
     divisor += 1
@@ -25,7 +25,7 @@ def silu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """self * tanh(log(1 + exp(self)))."""
+    """Return self * tanh(log(1 + exp(self)))."""
     factor = xp.exp(self, out=xp.empty_like(self))
     xp.log1p(factor, out=factor)
     xp.tanh(factor, out=factor)
@@ -33,7 +33,7 @@ def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale: complex) -> Array:
-    """scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
+    """Return scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
     result = xp.minimum(self, 0, out=xp.empty_like(self))
     if input_scale != 1:
         result *= input_scale
@@ -45,12 +45,12 @@ def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale
 
 
 def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
-    """`elu` whose slope at zero is 1 for every alpha."""
+    """Return `elu` with a slope at zero of 1 for every alpha."""
     return elu(xp, self, alpha, 1, 1 / alpha)
 
 
 def leaky_relu(xp: ModuleType, self: Array, negative_slope: Any, out: Array | None = None) -> Array:
-    """`self`; times a slope, a number or an array that broadcasts, where it is not positive."""
+    """Return `self`; times a slope, a number or an array that broadcasts, where it is not positive."""
     if isinstance(negative_slope, (int, float)) and 0 < negative_slope <= 1:
         return xp.maximum(self, self * negative_slope, out=out)
     return xp.where(self > 0, self, self * negative_slope)
@@ -65,8 +65,8 @@ def rrelu_with_slopes(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Array, Array]:
-    """`leaky_relu` with a slope drawn anew for each element that is not positive, and the slopes, 1 elsewhere; the
-    mean slope, and the noise as it was, unless `training`."""
+    """Return `leaky_relu` with a slope drawn anew for each element that is not positive, and the slopes, 1 elsewhere;
+    the mean slope, and the noise as it was, unless `training`."""
     low, high = _real(lower), _real(upper)
     if not training:
         return leaky_relu(xp, self, (low + high) / 2), noise
@@ -84,7 +84,7 @@ def _real(number: complex) -> float:
 
 
 def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> Array:
-    """log(1 + exp(beta * self)) / beta; `self` where beta * self is above the threshold."""
+    """Return log(1 + exp(beta * self)) / beta; `self` where beta * self is above the threshold."""
     scaled = xp.multiply(self, beta, out=xp.empty_like(self))
     is_linear = scaled > threshold
     xp.exp(scaled, out=scaled)
@@ -96,7 +96,7 @@ def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> 
 
 
 def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
-    """log(1 / (1 + exp(-self))), and exp(-|self|), which its gradient needs."""
+    """Return log(1 / (1 + exp(-self))), and exp(-|self|), which its gradient needs."""
     buffer = xp.abs(self, out=xp.empty_like(self))
     xp.negative(buffer, out=buffer)
     xp.exp(buffer, out=buffer)
@@ -106,7 +106,7 @@ def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
 
 
 def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, out: Array | None = None) -> Array:
-    """Each element held within [min_val, max_val]; the bounds become integers where `self` holds them."""
+    """Return each element held within [min_val, max_val]; the bounds become integers where `self` holds them."""
     if self.dtype not in FLOATING:
         min_val, max_val = int(_real(min_val)), int(_real(max_val))
     low, high = wrapped_scalar(min_val, self.dtype), wrapped_scalar(max_val, self.dtype)
@@ -114,13 +114,13 @@ def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, ou
 
 
 def hardsigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """(self + 3) / 6, held within [0, 1]."""
+    """Return (self + 3) / 6, held within [0, 1]."""
     result = _between_0_and_6(xp, self)
     return xp.divide(result, 6, out=out)
 
 
 def hardswish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """self * hardsigmoid(self)."""
+    """Return self * hardsigmoid(self)."""
     result = _between_0_and_6(xp, self)
     result *= self
     return xp.divide(result, 6, out=out)
@@ -132,26 +132,26 @@ def _between_0_and_6(xp: ModuleType, self: Array) -> Array:
 
 
 def hardshrink(xp: ModuleType, self: Array, lambd: complex) -> Array:
-    """0 where -lambd <= self <= lambd, else `self`."""
+    """Return 0 where -lambd <= self <= lambd, else `self`."""
     result = xp.multiply(self, (self < -lambd) | (self > lambd), out=xp.empty_like(self))
     result += 0  # no negative zeros
     return result
 
 
 def softshrink(xp: ModuleType, self: Array, lambd: complex, out: Array | None = None) -> Array:
-    """`self`, moved towards zero by `lambd` and not beyond."""
+    """Return `self`, moved towards zero by `lambd` and not beyond."""
     held = xp.clip(self, -lambd, lambd, out=xp.empty_like(self))
     return xp.subtract(self, held, out=out)
 
 
 def threshold(xp: ModuleType, self: Array, threshold: complex, value: complex) -> Array:
-    """`value` where `self` is not above the threshold."""
+    """Return `value` where `self` is not above the threshold."""
     limit, low = wrapped_scalar(threshold, self.dtype), wrapped_scalar(value, self.dtype)
     return xp.where(self <= limit, low, self)
 
 
 def glu(xp: ModuleType, self: Array, dim: int, out: Array | None = None) -> Array:
-    """The first half along `dim`, times the sigmoid of the second."""
+    """Return the first half along `dim`, times the sigmoid of the second."""
     first, second = xp.split(self, 2, axis=dim)
     divisor = xp.negative(second, out=xp.empty_like(second))
     xp.exp(divisor, out=divisor)

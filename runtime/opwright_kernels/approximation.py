@@ -1,4 +1,4 @@
-"""How special functions are computed: by rational functions, piece by piece, in blocks that stay in the cache."""
+"""The computation of special functions: by rational functions, piece by piece, in blocks that stay in the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK = 8192  # elements; with a handful of temporaries of float64 that is what
 
 
 def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None, *operands: Array) -> Array:
-    """`function(xp, *operands)`, elementwise on 1-d operands of one length, for any operands that broadcast.
+    """Return `function(xp, *operands)`, elementwise on 1-d operands of one length, for any operands that broadcast.
 
     On the CPU it is called for one block after another, since an expression of many terms would move each of its
     temporaries through the memory.
@@ -37,7 +37,7 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
 
 
 def put_where(xp: ModuleType, result: Array, mask: Array, function: Callable[..., Array], *operands: Array) -> None:
-    """`result[mask] = function(operands[mask])` on 1-d arrays, computed nowhere else."""
+    """Set `result[mask] = function(operands[mask])` on 1-d arrays, computed nowhere else."""
     places = xp.flatnonzero(mask)  # faster to go by than a mask, of which no processor can foresee the next bit
     if places.size == mask.size:
         result[...] = function(*operands)
@@ -46,13 +46,13 @@ def put_where(xp: ModuleType, result: Array, mask: Array, function: Callable[...
 
 
 def ratio(coefficients: tuple[Coefficients, Coefficients], x: Array) -> Array:
-    """A numerator over a denominator, each given by its coefficients, lowest first."""
+    """Return a numerator over a denominator, each given by its coefficients, lowest first."""
     numerator, denominator = coefficients
     return polynomial(numerator, x) / polynomial(denominator, x)
 
 
 def polynomial(coefficients: Coefficients, x: Array) -> Array:
-    """The polynomial with these coefficients, lowest first, at `x`."""
+    """Return the polynomial with these coefficients, lowest first, at `x`."""
     result = x * coefficients[-1]
     for coefficient in coefficients[-2:0:-1]:
         result += coefficient

@@ -22,7 +22,7 @@ Number = complex  # any of Python's
 def divide_rounded(
     xp: ModuleType, self: Array, other: Array, rounding_mode: str | None, out: Array | None = None
 ) -> Array:
-    """`div` with `rounding_mode`: None divides truly, "trunc" rounds toward zero, "floor" down."""
+    """Return `div` with `rounding_mode`: None divides truly, "trunc" rounds toward zero, "floor" down."""
     match rounding_mode:
         case None:
             return xp.true_divide(self, other, out=out)
@@ -33,19 +33,19 @@ def divide_rounded(
 
 
 def floor_divide(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """The quotient rounded down. Raises RuntimeError where an integer is divided by zero."""
+    """Return the quotient rounded down. Raises RuntimeError where an integer is divided by zero."""
     return _dividing(xp, xp.floor_divide, self, other, out)
 
 
 def remainder(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """What is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is divided by
-    zero."""
+    """Return what is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is
+    divided by zero."""
     return _dividing(xp, xp.remainder, self, other, out)
 
 
 def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """What is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer is
-    divided by zero."""
+    """Return what is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer
+    is divided by zero."""
     return _dividing(xp, xp.fmod, self, other, out)
 
 
@@ -73,8 +73,8 @@ def _truncating_divide(xp: ModuleType, self: Array, other: Array, out: Array | N
 
 
 def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None) -> Array:
-    """`self ** exponent`; an integer to a negative power is its reciprocal rounded toward zero, so 0 but for 1 and
-    -1."""
+    """Return `self ** exponent`; an integer to a negative power is its reciprocal rounded toward zero, so 0 but for 1
+    and -1."""
     if self.dtype.kind == "b":
         return xp.logical_or(self, xp.logical_not(exponent), out=out)
     if self.dtype.kind != "i":
@@ -91,7 +91,7 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
 
 
 def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
-    """`self ** exponent` for a number. Powers of 0.5 and -0.5 are `sqrt` and its reciprocal, of -0.0 and -inf too."""
+    """Return `self ** exponent` for a number. Of 0.5 and -0.5 it is `sqrt` and its reciprocal, of -0.0 and -inf."""
     if self.dtype.kind == "b":
         return power(xp, self, exponent, out)
     if exponent == 2:
@@ -103,7 +103,7 @@ def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | Non
 
 
 def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out: Array | None = None) -> Array:
-    """Each element held within [min, max]; NaN stays, and where min > max the result is max."""
+    """Return each element held within [min, max]; NaN stays, and where min > max the result is max."""
     if min is not None and max is not None:
         return xp.minimum(xp.maximum(self, min, out=out), max, out=out)
     if min is not None:
@@ -112,8 +112,8 @@ def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out
 
 
 def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
-    """From `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them exactly.
-    A weight that is a number comes as it was passed."""
+    """Go from `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them
+    exactly. A weight that is a number comes as it was passed."""
     distance = end - self
     if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
         if abs(weight) < 0.5:
@@ -128,7 +128,7 @@ def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | No
 def addcmul(
     xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
 ) -> Array:
-    """`self + value * tensor1 * tensor2`."""
+    """Return `self + value * tensor1 * tensor2`."""
     factor = tensor1 if value == 1 else tensor1 * wrapped_scalar(value, self.dtype)
     product = factor * tensor2
     return xp.add(self, product, out=_or_reused(out, product, self))
@@ -137,19 +137,19 @@ def addcmul(
 def addcdiv(
     xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
 ) -> Array:
-    """`self + value * tensor1 / tensor2`."""
+    """Return `self + value * tensor1 / tensor2`."""
     numerator = tensor1 if value == 1 else tensor1 * wrapped_scalar(value, self.dtype)
     quotient = numerator / tensor2
     return xp.add(self, quotient, out=_or_reused(out, quotient, self))
 
 
 def heaviside(xp: ModuleType, self: Array, values: Array, out: Array | None = None) -> Array:
-    """0 below zero and for NaN, 1 above it, `values` at zero."""
+    """Return 0 below zero and for NaN, 1 above it, `values` at zero."""
     return _stored(xp, xp.where(self == 0, values, (self > 0).astype(self.dtype)), out)
 
 
 def ldexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """`self * 2 ** other`, in two steps, since the power alone may overflow where the product does not."""
+    """Return `self * 2 ** other`, in two steps, since the power alone may overflow where the product does not."""
     if self.dtype.kind == "c":
         return xp.multiply(self, exp2(xp, other), out=out)
     first = xp.trunc(xp.clip(other, -2000, 2000) * 0.5)
@@ -157,7 +157,7 @@ def ldexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -
 
 
 def logaddexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """`log(exp(self) + exp(other))` without overflow."""
+    """Return `log(exp(self) + exp(other))` without overflow."""
     if self.dtype.kind != "c":
         return xp.logaddexp(self, other, out=out)
     swapped = self.real < other.real
@@ -167,14 +167,14 @@ def logaddexp(xp: ModuleType, self: Array, other: Array, out: Array | None = Non
 
 
 def exp2(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """2 to the power of `self`."""
+    """Return 2 to the power of `self`."""
     if self.dtype.kind == "c":  # CuPy has none for complex numbers
         return xp.exp(self * self.dtype.type(0.6931471805599453), out=out)
     return xp.exp2(self, out=out)
 
 
 def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """-1, 0 or 1; 0 for NaN and for both zeros."""
+    """Return -1, 0 or 1; 0 for NaN and for both zeros."""
     if self.dtype.kind == "f":
         # Two comparisons as bytes: half the memory traffic of NumPy's sign followed by a search for NaN.
         return xp.subtract(xp.greater(self, 0), xp.less(self, 0), out=out, dtype=self.dtype)
@@ -184,13 +184,13 @@ def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def round_half_even(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The nearest integer, halves to the even one. Integers stay as they are."""
+    """Return round to the nearest integer, halves to the even one. Integers stay as they are."""
     return (xp.positive if self.dtype.kind in "iu" else xp.rint)(self, out=out)
 
 
 def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | None = None) -> Array:
-    """Rounded to `decimals` digits after the point, or before it where negative, as PyTorch does: scale, round half
-    to even, scale back."""
+    """Return round to `decimals` digits after the point, or before it where negative, as PyTorch does: scale, round
+    half to even, scale back."""
     if self.dtype.kind in "iu":
         if decimals == 0:
             return xp.positive(self, out=out)
@@ -202,7 +202,7 @@ def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | N
 
 
 def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """1 / (1 + exp(-self))."""
+    """Return 1 / (1 + exp(-self))."""
     result = xp.negative(self, out=out)
     result = xp.exp(result, out=result if out is None and result.ndim else out)
     result = xp.add(result, 1, out=result if out is None and result.ndim else out)
@@ -210,7 +210,7 @@ def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None) -> Array:
-    """`self` times the standard normal distribution function at it: exactly ("none") or through tanh ("tanh")."""
+    """Return `self` times the standard normal distribution at it: exactly ("none") or through tanh ("tanh")."""
     if approximate == "tanh":
         inner = 0.7978845608028654 * (self + 0.044715 * (self * self * self))
         return xp.multiply(0.5 * self, 1 + xp.tanh(inner), out=out)
@@ -218,7 +218,7 @@ def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None
 
 
 def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:
-    """`out`, or a temporary of the result's shape and order: a new array costs more than the arithmetic."""
+    """Return `out`, or a temporary of the result's shape and order: a new array costs more than the arithmetic."""
     if out is None and temporary.ndim and other.shape == temporary.shape and other.strides == temporary.strides:
         return temporary
     return out

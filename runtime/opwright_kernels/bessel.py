@@ -99,22 +99,22 @@ _I1_TAIL = (
 
 
 def i0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The function of order 0."""
+    """Return the modified Bessel function of order 0."""
     return blockwise(xp, lambda xp, x: _bessel(xp, x, _I0, _I0_TAIL, scaled=False), out, self)
 
 
 def i0e(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The function of order 0 times exp(-|self|)."""
+    """Return the modified Bessel function of order 0 times exp(-|self|)."""
     return blockwise(xp, lambda xp, x: _bessel(xp, x, _I0, _I0_TAIL, scaled=True), out, self)
 
 
 def i1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The function of order 1."""
+    """Return the modified Bessel function of order 1."""
     return blockwise(xp, lambda xp, x: _odd(xp, x, scaled=False), out, self)
 
 
 def i1e(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The function of order 1 times exp(-|self|)."""
+    """Return the modified Bessel function of order 1 times exp(-|self|)."""
     return blockwise(xp, lambda xp, x: _odd(xp, x, scaled=True), out, self)
 
 

@@ -1,4 +1,4 @@
-"""Where values stand among sorted ones, and how many fall where."""
+"""Places of values among sorted ones, and how many fall where."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def searchsorted(
     side: str | None,
     sorter: Array | None,
 ) -> Array:
-    """How many boundaries of its row are below each value, or (`right`) not above it; NaN is above all.
+    """Return how many boundaries of its row are below each value, or (`right`) not above it; NaN is above all.
 
     `sorter` holds the order of boundaries that are not sorted. Raises RuntimeError where it names places that there
     are not.
@@ -37,7 +37,7 @@ def searchsorted(
 
 
 def bucketize(xp: ModuleType, self: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
-    """How many boundaries are below each value, or (`right`) not above it."""
+    """Return how many boundaries are below each value, or (`right`) not above it."""
     return searchsorted(xp, boundaries, self, out_int32, right, None, None)
 
 
@@ -50,7 +50,7 @@ def _count_below(xp: ModuleType, boundaries: Array, values: Array, right: bool) 
 
 
 def _bisected(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> Array:
-    """All values at once: as many steps as the length of a row has bits."""
+    """Bisect for all values at once: as many steps as the length of a row has bits."""
     length = boundaries.shape[-1]
     low = xp.zeros(values.shape, dtype="int64")
     high = xp.full(values.shape, length, dtype="int64")
@@ -66,7 +66,7 @@ def _bisected(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> 
 
 
 def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
-    """How often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
+    """Return how often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
     `minlength` at least."""
     check_counted(self, weights, minlength)
     check_countable((minlength,), 8)
@@ -93,8 +93,8 @@ def check_counted(self: Array, weights: Array | None, minlength: int) -> None:
 
 
 def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Array:
-    """How many elements fall in each of `bins` equal parts of [min, max], or of the elements' own range where both
-    are equal; what lies outside, and NaN, is left out.
+    """Return how many elements fall in each of `bins` equal parts of [min, max], or of the elements' own range where
+    both are equal; what lies outside, and NaN, is left out.
 
     Raises RuntimeError where the elements' range is not finite.
     """
@@ -124,7 +124,7 @@ def histogram(
     weight: Array | None,
     density: bool,
 ) -> tuple[Array, Array]:
-    """How many elements fall in each of `bins` equal parts of `range`, or of the elements' own range, and the edges."""
+    """Count the elements in each of `bins` equal parts of `range`, or of the elements' own; return also the edges."""
     low, high = _extent(self) if range is None else range
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -135,8 +135,8 @@ def histogram(
 def histogram_between(
     xp: ModuleType, self: Array, bins: Array, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:
-    """How many elements, or what weight of them, falls between neighbours of ascending edges, and the edges; the last
-    edge belongs to the last bin. With `density`, what integrates to 1."""
+    """Return how many elements, or what weight of them, falls between neighbours of ascending edges, and the edges; the
+    last edge belongs to the last bin. With `density`, what integrates to 1."""
     elements = self.reshape(-1)
     inside = (elements >= bins[0]) & (elements <= bins[-1])
     places = xp.searchsorted(bins, elements[inside], side="right") - 1

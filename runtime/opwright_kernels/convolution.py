@@ -7,8 +7,8 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from opwright.rules.convolution import transposed_size
-from opwright.rules.windows import per_dimension
+from opwright_kernels.rules.convolution import transposed_size
+from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
 
 Array = Any
@@ -30,8 +30,8 @@ def convolution(
     output_padding: Sizes,
     groups: int,
 ) -> Array:
-    """(N, C, *sizes) with (O, C / groups, *kernel); transposed with (C, O / groups, *kernel). The rule `convolution`
-    has checked the sizes."""
+    """Convolve (N, C, *sizes) with (O, C / groups, *kernel); transposed with (C, O / groups, *kernel). The rule
+    `convolution` has checked the sizes."""
     ndim = weight.ndim - 2
     steps, pads, spread, added = (per_dimension("", each, ndim) for each in (stride, padding, dilation, output_padding))
     if transposed:
@@ -63,7 +63,7 @@ def _convolved(xp: ModuleType, image: Array, weight: Array, stride: Sizes, dilat
 
 
 def _columns_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
-    """Each group's weight times the columns of its channels' windows."""
+    """Multiply each group's weight by the columns of its channels' windows."""
     batch, groups, kept, count = out.shape
     ndim = weight.ndim - 2
     inner, outer = range(2 + ndim, 2 + 2 * ndim), range(2, 2 + ndim)
@@ -72,7 +72,7 @@ def _columns_product(xp: ModuleType, found: Array, weight: Array, out: Array) ->
 
 
 def _rows_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
-    """The windows as rows, channels last as they lie, times the weight."""
+    """Multiply the windows as rows, channels last as they lie, by the weight."""
     ndim = weight.ndim - 2
     outer, inner = range(2, 2 + ndim), range(2 + ndim, 2 + 2 * ndim)
     rows = found.transpose(0, *outer, *inner, 1).reshape(out.shape[0] * out.shape[1], -1)
@@ -90,7 +90,7 @@ def _transposed(
     output_padding: Sizes,
     groups: int,
 ) -> Array:
-    """Each input element times its weights is a window of the result; windows that overlap add up."""
+    """Convolve transposed: an input element times its weights is a window of the result; overlapping windows add up."""
     kernel, sizes = weight.shape[2:], input.shape[2:]
     lists = zip(sizes, kernel, stride, padding, dilation, output_padding, strict=True)
     wanted = [transposed_size(*each) for each in lists]

@@ -1,5 +1,5 @@
-"""Writing into arrays that exist, and reading one element out. `out`, when not None, is where the result goes:
-`self`'s own memory in place."""
+"""Writing into arrays that exist, and reading one element out. `out`, when not None, is where the result goes: `self`'s
+own memory in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = Any
 
 
 def own_copy(xp: ModuleType, self: Array, out: Array | None) -> Array:
-    """The elements of `self` in `out`, or in a new array; nothing moves where `out` is `self`."""
+    """Return the elements of `self` in `out`, or in a new array; nothing moves where `out` is `self`."""
     if out is None:
         return self.copy()
     if out is not self:
@@ -21,12 +21,12 @@ def own_copy(xp: ModuleType, self: Array, out: Array | None) -> Array:
 
 
 def new_or(xp: ModuleType, self: Array, out: Array | None) -> Array:
-    """`out`, or a new array like `self`, to be overwritten."""
+    """Return `out`, or a new array like `self`, to be overwritten."""
     return xp.empty_like(self) if out is None else out
 
 
 def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: Array | None = None) -> Array:
-    """`copy_`: the elements of `src`, broadcast and cast to `self`."""
+    """Return the elements of `src`, broadcast and cast to `self` (`copy_`)."""
     target = new_or(xp, self, out)
     if src.dtype in COMPLEX and target.dtype not in COMPLEX and target.dtype != bool_:
         src = src.real
@@ -35,26 +35,26 @@ def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: 
 
 
 def fill_with_number(xp: ModuleType, self: Array, value: complex, out: Array | None = None) -> Array:
-    """`fill.Scalar`: every element one number."""
+    """Set every element to one number (`fill.Scalar`)."""
     target = new_or(xp, self, out)
     target[...] = wrapped_scalar(value, self.dtype)
     return target
 
 
 def fill_with_element(xp: ModuleType, self: Array, value: Array, out: Array | None = None) -> Array:
-    """`fill.Tensor`: every element the one of a 0-dim array."""
+    """Set every element to that of a 0-dim array (`fill.Tensor`)."""
     return copy_from(xp, self, value, False, out)
 
 
 def fill_with_zero(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """`zero`: every element 0."""
+    """Set every element to 0 (`zero`)."""
     target = new_or(xp, self, out)
     target[...] = 0
     return target
 
 
 def scalar_of(value: Any, dtype: DType) -> Any:
-    """A number, which the rule has checked, or the element of a 0-dim array, as a scalar of `dtype`.
+    """Return a number, which the rule has checked, or the element of a 0-dim array, as a scalar of `dtype`.
 
     Raises RuntimeError for an element that does not fit.
     """
@@ -64,7 +64,7 @@ def scalar_of(value: Any, dtype: DType) -> Any:
 
 
 def read_element(xp: ModuleType, self: Array) -> Any:
-    """The first element as a Python number."""
+    """Return the first element as a Python number."""
     value = self.ravel()[0].item()
     return value if isinstance(value, (bool, int, float, complex)) else float(value)
 
@@ -72,7 +72,7 @@ def read_element(xp: ModuleType, self: Array) -> Any:
 def assert_element(
     xp: ModuleType, self: Array, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
 ) -> None:
-    """RuntimeError with the message if the only element is zero."""
+    """Raise RuntimeError with the message if the only element is zero."""
     if self.size != 1:
         number = "more than one value" if self.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {number} is ambiguous")
@@ -81,5 +81,5 @@ def assert_element(
 
 
 def same_elements(xp: ModuleType, self: Array, other: Array) -> bool:
-    """`equal`: whether shapes and all elements are equal; NaN is not equal to itself."""
+    """Whether shapes and all elements are equal (`equal`); NaN is not equal to itself."""
     return self.shape == other.shape and bool(xp.all(xp.equal(self, other)))

@@ -40,11 +40,11 @@ def check_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
 
 
 def check_no_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
-    """Without data, nothing is known to have failed."""
+    """Accept any call: without data, nothing is known to have failed."""
 
 
 def _attempt(xp: ModuleType, function: Callable[..., Any], *args: Any) -> Any:
-    """The function's result, None where a matrix is singular: NumPy raises, CuPy gives what is not finite."""
+    """Return the function's result, None where a matrix is singular: NumPy raises, CuPy gives what is not finite."""
     try:
         result = function(*args)
     except np.linalg.LinAlgError:
@@ -66,7 +66,7 @@ def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
-    """`linalg_inv_ex`: the inverses, and 0 or the place of the first zero on the diagonal of U."""
+    """Return the inverses, and 0 or the place of the first zero on the diagonal of U (`linalg_inv_ex`)."""
     transposed = _attempt(xp, xp.linalg.inv, A.swapaxes(-1, -2))  # so that the result has the strides of LAPACK's
     if transposed is not None:
         return transposed.swapaxes(-1, -2), xp.zeros(A.shape[:-2], "int32")
@@ -80,7 +80,7 @@ def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Arra
 def solution_and_factors(
     xp: ModuleType, A: Array, B: Array, left: bool, check_errors: bool
 ) -> tuple[Array, Array, Array, Array]:
-    """`_linalg_solve_ex`: X with A @ X = B, or X @ A = B; LU, pivots and info of A."""
+    """Return X with A @ X = B, or X @ A = B; LU, pivots and info of A (`_linalg_solve_ex`)."""
     factors, pivots, order = elimination.factor(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:
@@ -95,7 +95,7 @@ def solution_and_factors(
 
 
 def _solve_transposed(xp: ModuleType, factors: Array, order: Array, B: Array) -> Array:
-    """X with A.T @ X = B: A.T is U.T @ L.T @ P."""
+    """Return X with A.T @ X = B: A.T is U.T @ L.T @ P."""
     turned = factors.swapaxes(-1, -2)
     rows = elimination.solve_triangle(xp, turned, elimination.solve_triangle(xp, turned, B, False, False), True, True)
     back = xp.broadcast_to(xp.argsort(order, axis=-1), rows.shape[:-1])
@@ -103,7 +103,7 @@ def _solve_transposed(xp: ModuleType, factors: Array, order: Array, B: Array) ->
 
 
 def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
-    """`linalg_solve_triangular`: X with A @ X = B, or X @ A = B, for one triangle of A."""
+    """Return X with A @ X = B, or X @ A = B, for one triangle of A (`linalg_solve_triangular`)."""
     if left:
         return elimination.solve_triangle(xp, A, B, upper, unitriangular)
     turned = elimination.solve_triangle(xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular)
@@ -113,14 +113,14 @@ def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool
 def solve_transposed_triangular(
     xp: ModuleType, self: Array, A: Array, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Array, Array]:
-    """`triangular_solve`: the solution, and A as it was used."""
+    """Return the solution, and A as it was used (`triangular_solve`)."""
     matrices = A.swapaxes(-1, -2) if transpose else A
     solution = elimination.solve_triangle(xp, matrices, self, upper is not transpose, unitriangular)
     return solution, xp.broadcast_to(A, (*solution.shape[:-2], *A.shape[-2:]))
 
 
 def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
-    """`linalg_lu_solve`: X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint."""
+    """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`)."""
     order = row_order(xp, pivots, LU.shape[-1])
     if left:
         if not adjoint:
@@ -135,7 +135,7 @@ def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool
 
 
 def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
-    """The rows in the order in which the swaps of `pivots` leave them."""
+    """Return the rows in the order in which the swaps of `pivots` leave them."""
     order = xp.tile(xp.arange(rows), (*pivots.shape[:-1], 1))
     for place in range(pivots.shape[-1]):
         other = pivots[..., place, None].astype("int64") - 1
@@ -146,14 +146,14 @@ def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
 
 
 def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool) -> Array:
-    """`cholesky_solve`: X with A @ X = B, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U."""
+    """Return X with A @ X = B, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U (`cholesky_solve`)."""
     adjoint = input2.conj().swapaxes(-1, -2)
     lower, other = (adjoint, input2) if upper else (input2, adjoint)
     return elimination.solve_triangle(xp, other, elimination.solve_triangle(xp, lower, self, False, False), True, False)
 
 
 def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
-    """`cholesky_inverse`: the inverse of A, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U."""
+    """Return the inverse of A, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U (`cholesky_inverse`)."""
     check_factorizations(elimination.first_zero(xp, self), "cholesky_inverse", self.ndim == 2)
     return solve_with_cholesky(xp, xp.eye(self.shape[-1], dtype=self.dtype), self, upper)
 
@@ -162,14 +162,14 @@ def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
 
 
 def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
-    """LU and pivots of A, or of its transpose, which has the same determinant, where PyTorch factors that."""
+    """Return LU and pivots of A, or of its transpose, which has the same determinant, where PyTorch factors that."""
     is_turned = A.dtype.kind == "f" and A.flags.c_contiguous
     factors, pivots, _ = elimination.factor(xp, A.swapaxes(-1, -2) if is_turned else A)
     return factors, pivots
 
 
 def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
-    """`_linalg_det`: the determinants, LU and pivots."""
+    """Return the determinants, LU and pivots (`_linalg_det`)."""
     factors, pivots = _factors_of_determinant(xp, A)
     with np.errstate(all="ignore"):
         product = xp.diagonal(factors, axis1=-2, axis2=-1).prod(axis=-1)
@@ -177,7 +177,7 @@ def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
 
 
 def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Array]:
-    """`_linalg_slogdet`: the sign and the logarithm of the absolute value of the determinants, LU and pivots."""
+    """Return sign and logarithm of the absolute value of the determinants, LU and pivots (`_linalg_slogdet`)."""
     factors, pivots = _factors_of_determinant(xp, A)
     diagonal = xp.diagonal(factors, axis1=-2, axis2=-1)
     size = xp.abs(diagonal)
@@ -190,7 +190,7 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 
 
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
-    """`linalg_lu_factor_ex`: LU, pivots, and 0 or the place of the first zero on the diagonal of U."""
+    """Return LU, pivots, and 0 or the place of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
     factors, pivots, _ = elimination.factor(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:
@@ -199,7 +199,7 @@ def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tu
 
 
 def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
-    """`linalg_lu`: P, L and U with A = P @ L @ U."""
+    """Return P, L and U with A = P @ L @ U (`linalg_lu`)."""
     rows, columns = A.shape[-2:]
     count = min(rows, columns)
     factors, _, order = elimination.factor(xp, A)
@@ -210,8 +210,8 @@ def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
 
 
 def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
-    """`linalg_cholesky_ex`: L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A; and 0, or the order
-    of the first leading minor that is not positive-definite."""
+    """Return L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A (`linalg_cholesky_ex`); and 0, or the
+    order of the first leading minor that is not positive-definite."""
     matrices = self.conj().swapaxes(-1, -2) if upper else self
     lower = _attempt(xp, xp.linalg.cholesky, matrices)
     if lower is not None:
@@ -224,7 +224,7 @@ def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bo
 
 
 def _factored_as_far_as_possible(xp: ModuleType, A: Array) -> tuple[Array, Array]:
-    """Column by column; a matrix that is not positive-definite keeps its elements from there on, as in LAPACK."""
+    """Factor column by column; one that is not positive-definite keeps its elements from there on, as in LAPACK."""
     result = xp.tril(A)
     info = xp.zeros(A.shape[:-2], "int32")
     for j in range(A.shape[-1]):
@@ -242,7 +242,7 @@ def _factored_as_far_as_possible(xp: ModuleType, A: Array) -> tuple[Array, Array
 
 
 def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
-    """`linalg_qr`: Q with orthonormal columns and an upper triangle R with A = Q @ R; no Q in mode `r`."""
+    """Return Q with orthonormal columns and an upper triangle R with A = Q @ R; no Q in mode `r` (`linalg_qr`)."""
     if mode == "r":
         return xp.zeros(0, A.dtype), xp.linalg.qr(A, mode="r")
     q, r = xp.linalg.qr(A, mode=mode)
@@ -253,8 +253,8 @@ def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
 
 
 def eigh(xp: ModuleType, A: Array, UPLO: str, compute_v: bool) -> tuple[Array, Array]:
-    """`_linalg_eigh`: eigenvalues in ascending order, and eigenvectors as columns, of Hermitian matrices of which one
-    triangle is read."""
+    """Return eigenvalues in ascending order, and eigenvectors as columns, of Hermitian matrices of which one triangle
+    is read (`_linalg_eigh`)."""
     if not compute_v:
         return _converged("linalg.eigh", xp.linalg.eigvalsh, A, UPLO.upper()), xp.zeros(0, A.dtype)
     values, vectors = _converged("linalg.eigh", xp.linalg.eigh, A, UPLO.upper())
@@ -262,14 +262,14 @@ def eigh(xp: ModuleType, A: Array, UPLO: str, compute_v: bool) -> tuple[Array, A
 
 
 def eig(xp: ModuleType, self: Array) -> tuple[Array, Array]:
-    """`linalg_eig`: eigenvalues, and eigenvectors as columns. Raises RuntimeError for what is not finite."""
+    """Return eigenvalues, and eigenvectors as columns (`linalg_eig`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eig")
     values, vectors = _converged("linalg.eig", xp.linalg.eig, self)
     return values, vectors
 
 
 def eigvals(xp: ModuleType, self: Array) -> Array:
-    """`linalg_eigvals`: eigenvalues. Raises RuntimeError for what is not finite."""
+    """Return eigenvalues (`linalg_eigvals`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eigvals")
     return _converged("linalg.eig", xp.linalg.eigvals, self)
 
@@ -282,7 +282,7 @@ def _check_finite(xp: ModuleType, self: Array, operator: str) -> None:
 def singular_value_decomposition(
     xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:
-    """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`.
+    """Return U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices` (`_linalg_svd`).
 
     Raises LinAlgError for what is not finite. Infinities have singular values, NaN, but no vectors.
     """

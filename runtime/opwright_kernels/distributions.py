@@ -20,13 +20,13 @@ Array = Any
 def exponential(
     xp: ModuleType, self: Array, lambd: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Exponentially distributed numbers of rate `lambd`."""
+    """Draw exponentially distributed numbers of rate `lambd`."""
     drawn = source_for(self, generator).uniform(self.size, float64)
     return placed(xp, self, -np.log1p(-drawn) / lambd, out)
 
 
 def geometric(xp: ModuleType, self: Array, p: float, generator: Generator | None, out: Array | None = None) -> Array:
-    """How many trials of chance `p` it takes to succeed once."""
+    """Draw how many trials of chance `p` it takes to succeed once."""
     drawn = source_for(self, generator).uniform(self.size, float64)
     with np.errstate(divide="ignore"):
         return placed(xp, self, np.ceil(np.log(drawn) / np.log1p(-p)), out)
@@ -35,7 +35,7 @@ def geometric(xp: ModuleType, self: Array, p: float, generator: Generator | None
 def cauchy(
     xp: ModuleType, self: Array, median: float, sigma: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Numbers of a Cauchy distribution with this median and half width."""
+    """Draw numbers of a Cauchy distribution with this median and half width."""
     drawn = source_for(self, generator).uniform(self.size, float64)
     return placed(xp, self, median + sigma * np.tan(np.pi * (drawn - 0.5)), out)
 
@@ -43,14 +43,14 @@ def cauchy(
 def log_normal(
     xp: ModuleType, self: Array, mean: float, std: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Numbers whose logarithms are normally distributed."""
+    """Draw numbers whose logarithms are normally distributed."""
     drawn = source_for(self, generator).single_normals(self.size, mean, std)
     with np.errstate(over="ignore"):
         return placed(xp, self, np.exp(drawn), out)
 
 
 def poisson(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
-    """Numbers of events, where `self` says how many there are on average."""
+    """Draw numbers of events, where `self` says how many there are on average."""
     rates = host(xp, self).astype(float64)
     if not bool(np.all(rates >= 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
@@ -58,7 +58,7 @@ def poisson(xp: ModuleType, self: Array, generator: Generator | None, out: Array
 
 
 def binomial(xp: ModuleType, count: Array, prob: Array, generator: Generator | None, out: Array | None = None) -> Array:
-    """Numbers of successes in `count` trials of chance `prob` each."""
+    """Draw numbers of successes in `count` trials of chance `prob` each."""
     trials, chances = np.broadcast_arrays(host(xp, count).astype(float64), host(xp, prob).astype(float64))
     is_drawn = (trials >= 0) & (trials < np.inf) & (chances >= 0) & (chances < 1)
     drawn = source_for(count, generator).binomial(np.where(is_drawn, trials, 0), np.where(is_drawn, chances, 0))
@@ -76,7 +76,7 @@ def _result(xp: ModuleType, like: Array, drawn: Any, out: Array | None) -> Array
 
 
 def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool, generator: Generator | None) -> Array:
-    """Positions along the last dimension, drawn with the chances that stand there; they need not add up to 1."""
+    """Draw positions along the last dimension, drawn with the chances that stand there; they need not add up to 1."""
     chances = host(xp, self).astype(float64)
     if not bool(np.all((chances >= 0) & (chances < np.inf))):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

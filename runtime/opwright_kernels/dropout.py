@@ -14,7 +14,7 @@ Array = Any
 
 
 def native_dropout(xp: ModuleType, input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
-    """Each element dropped with probability `p`, the others scaled so that the mean stays; and which were kept."""
+    """Drop each element with probability `p`, scale the others so that the mean stays; and return which were kept."""
     if train is not None and not train:
         return input, xp.ones_like(input, dtype=bool_)
     kept = 1.0 - p

@@ -18,7 +18,7 @@ Array = Any
 
 
 def unknown_positions(xp: ModuleType, self: Array) -> Array:
-    """`nonzero`: as many rows as there are elements that are not 0."""
+    """Return as many rows as there are elements that are not 0 (`nonzero`)."""
     from opwright.fake.arrays import meta_array
     from opwright.fake.context import dynamic_size
 
@@ -28,14 +28,14 @@ def unknown_positions(xp: ModuleType, self: Array) -> Array:
 
 
 def unknown_element(xp: ModuleType, self: Array) -> Any:
-    """`item`: the only element."""
+    """Return the only element, which is unknown (`item`)."""
     from opwright.fake.context import read_item
 
     return read_item(self, "item()")
 
 
 def unknown_equality(xp: ModuleType, self: Array, other: Array) -> bool:
-    """`equal`: false for other shapes, else nobody knows."""
+    """Return false for other shapes, else an unknown condition (`equal`)."""
     from opwright.fake.context import no_data
 
     if len(self.shape) != len(other.shape) or any(a != b for a, b in zip(self.shape, other.shape, strict=True)):
@@ -44,27 +44,27 @@ def unknown_equality(xp: ModuleType, self: Array, other: Array) -> bool:
 
 
 def unknown_unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
-    """`_unique2`: no more than there are elements."""
+    """Return the unique elements, at most as many as there are (`_unique2`)."""
     check_ordered(self)
     return _unique_elements(xp, self, return_inverse, return_counts)
 
 
 def unknown_unique_and_inverse(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool) -> tuple[Array, Array]:
-    """`_unique`: no more than there are elements."""
+    """Return the unique elements, at most as many as there are (`_unique`)."""
     return unknown_unique(xp, self, sorted, return_inverse, False)[:2]
 
 
 def unknown_unique_slices(
     xp: ModuleType, self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
 ) -> Unique:
-    """`unique_dim`: no more than there are slices."""
+    """Return the unique slices, at most as many as there are (`unique_dim`)."""
     return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
 
 
 def unknown_neighbours(
     xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool, dim: int | None
 ) -> Unique:
-    """`unique_consecutive`: no more than there are elements, or slices of `dim`."""
+    """Return elements, or slices of `dim`, at most as many as there are (`unique_consecutive`)."""
     if dim is not None:
         return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
     check_ordered(self)
@@ -74,7 +74,7 @@ def unknown_neighbours(
 def unknown_neighbour_slices(
     xp: ModuleType, self: Array, dim: int, return_inverse: bool, return_counts: bool
 ) -> Unique:
-    """`unique_dim_consecutive`: no more than there are slices."""
+    """Return slices, at most as many as there are (`unique_dim_consecutive`)."""
     from opwright.fake.arrays import meta_array
 
     dim = checked_dim(self, dim)
@@ -104,7 +104,7 @@ def _unique_count(self: Array, most: Any) -> Any:
 
 
 def unknown_counts(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
-    """`bincount`: as many as the largest number says, and `minlength` at least."""
+    """Return as many numbers as the largest one says, and `minlength` at least (`bincount`)."""
     from opwright.fake.context import dynamic_size
 
     check_counted(self, weights, minlength)
@@ -116,7 +116,7 @@ def unknown_counts(xp: ModuleType, self: Array, weights: Array | None, minlength
 
 
 def unknown_repeats(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
-    """`repeat_interleave.Tensor`: as many as the repeats add up to, which `output_size` may say."""
+    """Return as many positions as the repeats add up to, which `output_size` may say (`repeat_interleave.Tensor`)."""
     from opwright.fake.context import dynamic_size
 
     check_repeats(repeats)
@@ -126,4 +126,4 @@ def unknown_repeats(xp: ModuleType, repeats: Array, output_size: int | None) -> 
 
 
 def assert_unknown(xp: ModuleType, self: Array, assert_msg: str = "") -> None:
-    """`_assert_async`: without data, nothing is known to be wrong."""
+    """Accept any element (`_assert_async`): without data, nothing is known to be wrong."""

@@ -15,12 +15,12 @@ Array = Any
 
 
 def fractional_part(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """What stands behind the point, with the sign of `self`; NaN for infinities."""
+    """Return what stands behind the point, with the sign of `self`; NaN for infinities."""
     return xp.subtract(self, xp.trunc(self), out=out)
 
 
 def sgn(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The sign; of a complex number the one of length 1 in its direction, 0 for 0."""
+    """Return the sign; of a complex number the one of length 1 in its direction, 0 for 0."""
     if self.dtype.kind != "c":
         return sign(xp, self, out)
     length = xp.absolute(self)
@@ -28,7 +28,7 @@ def sgn(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The angle of a complex number; of a real one 0, or pi where it is negative."""
+    """Return the angle of a complex number; of a real one 0, or pi where it is negative."""
     if self.dtype.kind == "c":
         return xp.arctan2(self.imag, self.real, out=out)
     below = xp.multiply(xp.less(self, 0), self.dtype.type(np.pi), dtype=self.dtype)
@@ -36,12 +36,12 @@ def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def conjugate(xp: ModuleType, self: Array) -> Array:
-    """The conjugate; a real array itself."""
+    """Return the conjugate; a real array itself."""
     return xp.conjugate(self) if self.dtype.kind == "c" else self
 
 
 def sinc(xp: ModuleType, self: Array) -> Array:
-    """sin(pi self) / (pi self), 1 at 0."""
+    """Return sin(pi self) / (pi self), 1 at 0."""
     one = self.dtype.type(1)
     angle = self * self.dtype.type(np.pi)
     zero = angle == 0
@@ -49,8 +49,8 @@ def sinc(xp: ModuleType, self: Array) -> Array:
 
 
 def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = None) -> Array:
-    """log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given: first above the one, then below
-    the other, which differ for an `eps` above 1/2."""
+    """Return log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given: first above the one, then
+    below the other, which differ for an `eps` above 1/2."""
     held = self
     if eps is not None and eps >= 0:
         low, high = self.dtype.type(eps), self.dtype.type(1) - self.dtype.type(eps)
@@ -59,19 +59,19 @@ def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = No
 
 
 def entr(xp: ModuleType, self: Array) -> Array:
-    """-self log(self): 0 at 0, -inf below it."""
+    """Return -self log(self): 0 at 0, -inf below it."""
     result = -self * xp.log(xp.where(self > 0, self, self.dtype.type(1)))
     return xp.where(self < 0, self.dtype.type(-np.inf), xp.where(self == 0, self.dtype.type(0), result))
 
 
 def xlogy(xp: ModuleType, self: Array, other: Array) -> Array:
-    """self log(other): 0 where `self` is, unless `other` is NaN."""
+    """Return self log(other): 0 where `self` is, unless `other` is NaN."""
     result = self * xp.log(other)
     return xp.where((self == 0) & (other == other), result.dtype.type(0), result)
 
 
 def xlog1py(xp: ModuleType, self: Array, other: Array) -> Array:
-    """self log(1 + other): 0 where `self` is, unless `other` is NaN."""
+    """Return self log(1 + other): 0 where `self` is, unless `other` is NaN."""
     result = self * xp.log1p(other)
     return xp.where((self == 0) & (other == other), result.dtype.type(0), result)
 
@@ -92,7 +92,7 @@ def signbit(xp: ModuleType, self: Array) -> Array:
 
 
 def nan_to_num(xp: ModuleType, self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
-    """Numbers in the place of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
+    """Put numbers in the place of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
     if self.dtype.kind in "biu":
         return self
     if self.dtype.kind == "c":
@@ -110,7 +110,7 @@ def nan_to_num(xp: ModuleType, self: Array, nan: float | None, posinf: float | N
 
 
 def shift_left(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """Bits moved up; 0 where `other` is negative or not less than the number of bits."""
+    """Move bits up; 0 where `other` is negative or not less than the number of bits."""
     if xp is np:  # which has this rule itself
         return xp.left_shift(self, other, out=out)
     inside = (other >= 0) & (other < 8 * self.itemsize)
@@ -118,7 +118,7 @@ def shift_left(xp: ModuleType, self: Array, other: Array, out: Array | None = No
 
 
 def shift_right(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """Bits moved down, the sign kept; all of them where `other` is negative or not less than the number of bits."""
+    """Move bits down, the sign kept; all of them where `other` is negative or not less than the number of bits."""
     if xp is np:
         return xp.right_shift(self, other, out=out)
     last = self.dtype.type(8 * self.itemsize - 1)
@@ -134,7 +134,7 @@ def isin(xp: ModuleType, elements: Array, test_elements: Array, assume_unique: b
 
 
 def complex_of_parts(xp: ModuleType, real: Array, imag: Array) -> Array:
-    """The complex numbers of these real and imaginary parts, which broadcast."""
+    """Return the complex numbers of these real and imaginary parts, which broadcast."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
     result = xp.empty(shape, to_complex(real.dtype))
     result.real = real
@@ -143,5 +143,5 @@ def complex_of_parts(xp: ModuleType, real: Array, imag: Array) -> Array:
 
 
 def complex_of_polar(xp: ModuleType, abs: Array, angle: Array) -> Array:
-    """The complex numbers of these lengths and angles, which broadcast."""
+    """Return the complex numbers of these lengths and angles, which broadcast."""
     return complex_of_parts(xp, abs * xp.cos(angle), abs * xp.sin(angle))

@@ -14,8 +14,8 @@ _BLOCK = 24
 
 
 def factor(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
-    """P @ A = L @ U: L below the diagonal and U from it on in one matrix, the row that was swapped with each (counted
-    from 1, int32), and the rows of A in the order of P."""
+    """Factor P @ A = L @ U: L below the diagonal and U from it on in one matrix, the row that was swapped with each
+    (counted from 1, int32), and the rows of A in the order of P."""
     rows, columns = A.shape[-2:]
     count = min(rows, columns)
     matrices = xp.array(A, order="C").reshape(_count(A), rows, columns)
@@ -44,7 +44,7 @@ def factor(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
 
 
 def _count(A: Array) -> int:
-    """How many matrices there are (a size of -1 cannot be told where they are empty)."""
+    """Return how many matrices there are (a size of -1 cannot be told where they are empty)."""
     total = 1
     for size in A.shape[:-2]:
         total *= size
@@ -52,12 +52,12 @@ def _count(A: Array) -> int:
 
 
 def _magnitude(xp: ModuleType, values: Array) -> Array:
-    """What LAPACK compares to choose a pivot."""
+    """Return what LAPACK compares to choose a pivot."""
     return xp.abs(values.real) + xp.abs(values.imag) if values.dtype.kind == "c" else xp.abs(values)
 
 
 def first_zero(xp: ModuleType, factors: Array) -> Array:
-    """Which diagonal element of U is the first zero, counted from 1; 0 where none is (int32)."""
+    """Return which diagonal element of U is the first zero, counted from 1; 0 where none is (int32)."""
     zeros = xp.diagonal(factors, axis1=-2, axis2=-1) == 0
     if not zeros.shape[-1]:
         return xp.zeros(zeros.shape[:-1], "int32")
@@ -71,7 +71,7 @@ def is_odd(xp: ModuleType, pivots: Array) -> Array:
 
 
 def solve_factored(xp: ModuleType, factors: Array, order: Array, B: Array) -> Array:
-    """X with A @ X = B, from what `factor` gives for A; the batches broadcast."""
+    """Return X with A @ X = B, from what `factor` gives for A; the batches broadcast."""
     batch = xp.broadcast_shapes(factors.shape[:-2], B.shape[:-2])
     order = xp.broadcast_to(order, (*batch, order.shape[-1]))
     rows = xp.take_along_axis(xp.broadcast_to(B, (*batch, *B.shape[-2:])), order[..., None], axis=-2)
@@ -79,7 +79,7 @@ def solve_factored(xp: ModuleType, factors: Array, order: Array, B: Array) -> Ar
 
 
 def solve_triangle(xp: ModuleType, A: Array, B: Array, upper: bool, unit: bool) -> Array:
-    """X with A @ X = B, for one triangle of A; `unit`: with ones on its diagonal. The batches broadcast.
+    """Return X with A @ X = B, for one triangle of A; `unit`: with ones on its diagonal. The batches broadcast.
 
     A zero on the diagonal divides, as in LAPACK: infinities and NaNs.
     """

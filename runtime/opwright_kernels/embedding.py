@@ -13,7 +13,7 @@ Array = Any
 def embedding(
     xp: ModuleType, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Array:
-    """A row for each index. Raises IndexError for one that no row has; the other arguments are for its gradient."""
+    """Return a row for each index. Raises IndexError for one without a row; other arguments are for gradients."""
     rows = weight.shape[0]
     if indices.size and not bool(((indices >= 0) & (indices < rows)).all()):
         raise IndexError(f"index out of range in self: indices must lie from 0 to {rows - 1}")
@@ -23,7 +23,7 @@ def embedding(
 def embedding_renorm(
     xp: ModuleType, self: Array, indices: Array, max_norm: float, norm_type: float, out: Array | None = None
 ) -> Array:
-    """The table, with the rows that are named and whose norm is larger than `max_norm` scaled down to it."""
+    """Return the table, with the rows that are named and whose norm is larger than `max_norm` scaled down to it."""
     count = self.shape[0]
     rows = xp.unique(indices.reshape(-1))
     if rows.size and not bool(((rows >= -count) & (rows < count)).all()):

@@ -19,7 +19,7 @@ Number = complex
 def empty(
     xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Array:
-    """An array with arbitrary contents."""
+    """Return an array with arbitrary contents."""
     if memory_format is None:
         return xp.empty(tuple(size), dtype or get_default_dtype())
     return empty_strided(
@@ -30,7 +30,7 @@ def empty(
 def empty_strided(
     xp: ModuleType, size: Sequence[int], stride: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """An array with arbitrary contents and these strides, in elements."""
+    """Return an array with arbitrary contents and these strides, in elements."""
     shape, strides = tuple(size), tuple(stride)
     array = xp.empty(shape, dtype or get_default_dtype())
     if array.strides == tuple([step * array.itemsize for step in strides]):
@@ -39,19 +39,19 @@ def empty_strided(
 
 
 def zeros(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:
-    """An array of zeros."""
+    """Return an array of zeros."""
     return xp.zeros(tuple(size), dtype or get_default_dtype())
 
 
 def ones(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:
-    """An array of ones."""
+    """Return an array of ones."""
     return xp.ones(tuple(size), dtype or get_default_dtype())
 
 
 def full(
     xp: ModuleType, size: Sequence[int], fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """An array of one value."""
+    """Return an array of one value."""
     dtype = dtype or scalar_dtype(fill_value)
     return xp.full(tuple(size), wrapped_scalar(fill_value, dtype), dtype)
 
@@ -59,7 +59,7 @@ def full(
 def arange(
     xp: ModuleType, start: float, end: float, step: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """start, start + step, … below `end`."""
+    """Return start, start + step, … below `end`."""
     plan = rules.arange(start, end, step, dtype=dtype)
     (length,) = plan.shape
     if plan.dtype not in FLOATING:
@@ -78,8 +78,8 @@ def _spaced(counted: Array, start: float, step: float) -> Array:
 def linspace(
     xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """`steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that both
-    ends are exact."""
+    """Return `steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that
+    both ends are exact."""
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
     return _between(xp, start, end, steps, dtype).astype(dtype)
 
@@ -95,7 +95,7 @@ def logspace(
     device: Any,
     pin_memory: Any,
 ) -> Array:
-    """`base` to the powers from `start` to `end`, equally far apart."""
+    """Return `base` to the powers from `start` to `end`, equally far apart."""
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
     return xp.power(base, _between(xp, start, end, steps, dtype)).astype(dtype)
 
@@ -111,5 +111,5 @@ def _between(xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any)
 
 
 def eye(xp: ModuleType, n: int, m: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:
-    """Ones on the diagonal of an n × m matrix of zeros."""
+    """Return an n × m matrix with ones on the diagonal, zeros elsewhere."""
     return xp.eye(n, m, dtype=dtype or get_default_dtype())

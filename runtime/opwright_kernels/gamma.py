@@ -120,7 +120,7 @@ _ZETA = (
 
 
 def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
+    """Return the logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
     return blockwise(xp, _lgamma, out, self)
 
 
@@ -153,7 +153,7 @@ def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
 
 
 def digamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
+    """Return the derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
     return blockwise(xp, _digamma, out, self)
 
 
@@ -185,7 +185,7 @@ def _reflected_digamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
 
 
 def polygamma(xp: ModuleType, n: int, self: Array, out: Array | None = None) -> Array:
-    """The `n`-th derivative of `digamma`."""
+    """Return the `n`-th derivative of `digamma`."""
     if n == 0:
         return digamma(xp, self, out)
     if n == 1:
@@ -210,7 +210,7 @@ def _trigamma(xp: ModuleType, x: Array) -> Array:
 
 
 def zeta(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """Hurwitz's zeta function: the sum of `(other + k) ** -self` over k = 0, 1, 2, …"""
+    """Return Hurwitz's zeta function: the sum of `(other + k) ** -self` over k = 0, 1, 2, …"""
     return blockwise(xp, _zeta, out, self, other)
 
 

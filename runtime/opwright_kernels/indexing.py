@@ -1,5 +1,5 @@
-"""Reading and writing at positions given by arrays. The rules of the operators have checked what can be checked
-without the data."""
+"""Reading and writing at positions given by arrays. The rules of the operators have checked what can be checked without
+the data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.rules import positions_of
 from opwright_kernels.copying import own_copy, scalar_of
+from opwright_kernels.rules.indexing import positions_of
 from opwright_kernels.scattering import accumulate, check_positions, flattened, put_back
 from opwright_kernels.shapes import strided
 
@@ -18,7 +18,7 @@ Array = Any
 
 
 def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Array:
-    """`index`: the elements at the broadcast positions; None takes a dimension whole. Masks have become positions."""
+    """Return the elements at broadcast positions, which masks have become; None takes a dimension whole (`index`)."""
     index = tuple([slice(None) if each is None else each for each in indices])
     _check_inside(xp, self, index)
     try:
@@ -35,8 +35,8 @@ def put_at(
     accumulate: bool,
     out: Array | None = None,
 ) -> Array:
-    """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named
-    twice getting both."""
+    """Return `self` with broadcast values at the positions; with `accumulate` they are added, a position named twice
+    getting both (`index_put`)."""
     index = tuple([slice(None) if each is None else each for each in positions_of(indices)])
     _check_inside(xp, self, index)
     target = own_copy(xp, self, out)
@@ -87,21 +87,20 @@ def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexErr
 
 
 def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
-    """The slices of `dim` that a 1-d index names."""
+    """Return the slices of `dim` that a 1-d index names."""
     size = self.shape[dim] if self.ndim else 1
     check_positions(index, size, IndexError)
     return xp.take(self, index.reshape(-1), axis=dim) if self.ndim else self.copy()
 
 
 def take(xp: ModuleType, self: Array, index: Array) -> Array:
-    """The elements at positions counted through the whole array in row-major order."""
+    """Return the elements at positions counted through the whole array in row-major order."""
     check_positions(index, self.size, IndexError, negative=True)
     return xp.take(self, index)
 
 
 def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
-    """The elements whose position along `dim` is given by `index`, and along the other dimensions by where it
-    stands."""
+    """Return the elements whose position along `dim` `index` gives, and along other dimensions the place in `index`."""
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     if not self.ndim or not index.ndim:
@@ -112,7 +111,7 @@ def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: boo
 
 
 def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
-    """`take_along_axis` without its checks: of dimensions other than `dim`, `index` may have fewer places."""
+    """Take along a dimension: `take_along_axis` without its checks. `index` may have fewer places in others."""
     if self.ndim == 1:
         return self[index]
     ndim = self.ndim
@@ -122,7 +121,7 @@ def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
 
 
 def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:
-    """`masked_fill`: `self` with `value` where the mask is true; the two broadcast."""
+    """Return `self` with `value` where the mask is true; the two broadcast (`masked_fill`)."""
     value = scalar_of(value, self.dtype)
     if out is None:
         return xp.where(mask, value, self)
@@ -131,8 +130,8 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
 
 
 def positions(xp: ModuleType, self: Array) -> Array:
-    """`nonzero`: one row per element that is not zero, holding its index along each dimension; stored by columns, as
-    in PyTorch."""
+    """Return one row per element that is not zero, holding its index along each dimension; stored by columns, as in
+    PyTorch (`nonzero`)."""
     rows = xp.stack(xp.nonzero(self), axis=0).T if self.ndim else xp.zeros((int(bool(self)), 0), dtype="int64")
     # NumPy says nothing about the strides of empty arrays, and of dimensions of size 1.
     count = rows.shape[0]

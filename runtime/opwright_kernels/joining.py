@@ -1,4 +1,4 @@
-"""Putting arrays together."""
+"""Arrays put together."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Array = Any
 
 
 def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
-    """The arrays one after another along `dim`; one-dimensional empty ones are left out, whatever the shape of the
-    others."""
+    """Return the arrays one after another along `dim`; one-dimensional empty ones are left out, whatever the shape of
+    the others."""
     present = [each for each in tensors if each.shape != (0,)] or list(tensors)
     return xp.concatenate(present, axis=dim, out=out)
 
 
 def stack(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
-    """Arrays of one shape along a new dimension."""
+    """Return arrays of one shape along a new dimension."""
     return xp.stack(tensors, axis=dim, out=out)

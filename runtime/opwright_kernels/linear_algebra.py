@@ -11,14 +11,14 @@ Array = Any
 def product_sum(
     xp: ModuleType, self: Array, first: Array, second: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
-    """`addmm`, `addmv`, `baddbmm`: beta * self + alpha * (first @ second)."""
+    """Return beta * self + alpha * (first @ second) (`addmm`, `addmv`, `baddbmm`)."""
     return _add_scaled(xp, self, xp.matmul(first, second), beta, alpha, out)
 
 
 def sum_of_products(
     xp: ModuleType, self: Array, batch1: Array, batch2: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
-    """`addbmm`: beta * self + alpha * the sum of the products of matrices: one product of all rows and columns."""
+    """Return beta * self + alpha * the sum of matrix products (`addbmm`): one product of all rows and columns."""
     product = xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
     return _add_scaled(xp, self, product, beta, alpha, out)
 
@@ -26,7 +26,7 @@ def sum_of_products(
 def outer_sum(
     xp: ModuleType, self: Array, vec1: Array, vec2: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
-    """`addr`: beta * self + alpha * the products of all pairs of elements."""
+    """Return beta * self + alpha * the products of all pairs of elements (`addr`)."""
     if self.dtype.kind == "b":
         product = xp.logical_and(xp.logical_and(vec1[:, None], vec2), bool(alpha))
         return xp.logical_or(xp.logical_and(self, bool(beta)), product, out=out)
@@ -35,7 +35,7 @@ def outer_sum(
 
 
 def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alpha: complex, out: Array | None) -> Array:
-    """Where beta is 0, `self` is not read, so that its NaNs do not show."""
+    """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show."""
     alpha, beta = _as_element(product, alpha), _as_element(product, beta)
     if alpha != 1:
         product = xp.multiply(product, alpha, out=product)
@@ -50,7 +50,7 @@ def _as_element(array: Array, value: complex) -> Any:
 
 
 def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
-    """The vector product along `dim`, which has three places; the other dimensions broadcast."""
+    """Return the vector product along `dim`, which has three places; the other dimensions broadcast."""
     axis = dim % self.ndim
     a, b = ([each[(slice(None),) * axis + (place,)] for place in range(3)] for each in (self, other))
     return xp.stack([a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axis)
@@ -60,8 +60,8 @@ _ELEMENTS_AT_ONCE = 1 << 22
 
 
 def distances(xp: ModuleType, x1: Array, x2: Array, p: float, compute_mode: int | None) -> Array:
-    """`_cdist_forward`: the p-norm of the difference of each row of `x1` and each row of `x2`; some rows of `x1` at a
-    time, so that the differences fit into caches and memory."""
+    """Return the p-norm of the difference of each row of `x1` and each row of `x2` (`_cdist_forward`); some rows of
+    `x1` at a time, so that the differences fit into caches and memory."""
     batch = xp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     result = xp.empty((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
     rows = max(1, _ELEMENTS_AT_ONCE // max(1, result[..., :1, :].size * x1.shape[-1]))

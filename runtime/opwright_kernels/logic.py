@@ -29,5 +29,5 @@ def logical_not(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 
 def _truth(xp: ModuleType, operand: Array) -> Array:
-    """A complex operand as what is true of it; others as they are."""
+    """Return a complex operand as what is true of it; others as they are."""
     return xp.not_equal(operand, 0) if operand.dtype.kind == "c" else operand

@@ -15,14 +15,14 @@ def _reduced(losses: Array, reduction: int) -> Array:
 
 
 def mse_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> Array:
-    """The squared distance."""
+    """Return the squared distance."""
     distance = xp.subtract(self, target)
     distance *= distance
     return _reduced(distance, reduction)
 
 
 def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """The distance, squared and divided by 2 * beta where it is below beta."""
+    """Return the distance, squared and divided by 2 * beta where it is below beta."""
     distance = xp.abs(xp.subtract(self, target))
     if beta == 0:
         return _reduced(distance, reduction)
@@ -35,7 +35,7 @@ def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, b
 
 
 def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
-    """Half the squared distance, linear in the distance from delta on."""
+    """Return half the squared distance, linear in the distance from delta on."""
     distance = xp.abs(xp.subtract(self, target))
     near = xp.minimum(distance, delta)
     distance -= 0.5 * near
@@ -44,7 +44,7 @@ def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta
 
 
 def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
-    """-(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
+    """Return -(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
     if self.size and not (self.min() >= 0 and self.max() <= 1):  # nor NaN
         raise RuntimeError("all elements of input should be between 0 and 1")
     losses = xp.maximum(xp.log1p(-self), -100)
@@ -58,8 +58,8 @@ def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Arr
 def nll_loss(
     xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
-    """Minus the scores of the target classes, which run along dimension 1 (0 of a vector), times their weights; and
-    the sum of the weights, 0 where a batch is not reduced. Raises IndexError for a class out of range."""
+    """Return minus the scores of the target classes, which run along dimension 1 (0 of a vector), times their weights;
+    and the sum of the weights, 0 where a batch is not reduced. Raises IndexError for a class out of range."""
     axis = 1 if self.ndim > 1 else 0
     shape = target.shape if axis else ()
     target = target.reshape(target.shape if axis else (1,)).astype("int64", copy=False)
@@ -81,7 +81,7 @@ def nll_loss(
 
 
 def _checked_classes(xp: ModuleType, target: Array, kept: Array, classes: int) -> Array:
-    """The target classes, 0 where they are ignored."""
+    """Return the target classes, 0 where they are ignored."""
     outside = target[kept & ((target < 0) | (target >= classes))]
     if outside.size:
         raise IndexError(f"Target {int(outside[0])} is out of bounds.")
@@ -91,8 +91,8 @@ def _checked_classes(xp: ModuleType, target: Array, kept: Array, classes: int) -
 def multi_margin_loss(
     xp: ModuleType, self: Array, target: Array, p: complex, margin: complex, weight: Array | None, reduction: int
 ) -> Array:
-    """The mean over all other classes of what their scores come nearer than `margin` to that of the target class, to
-    the power p."""
+    """Return the mean over all other classes of what their scores come nearer than `margin` to that of the target
+    class, to the power p."""
     rows = self.reshape(-1, self.shape[-1] if self.ndim else 1)
     chosen = target.reshape(-1, 1)
     if chosen.size and not bool(((chosen >= 0) & (chosen < rows.shape[1])).all()):
@@ -108,13 +108,13 @@ def multi_margin_loss(
 
 
 def _above_zero(xp: ModuleType, excess: Array) -> Array:
-    """0 in the place of what is not above it: NaN too, which is no excess."""
+    """Return 0 in the place of what is not above it: NaN too, which is no excess."""
     return xp.where(excess > 0, excess, excess.dtype.type(0))
 
 
 def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
-    """The sum over target classes, up to the first -1, and all others of what the others' scores come nearer than 1,
-    divided by the number of classes; and which classes are targets."""
+    """Return the sum over target classes, up to the first -1, and all others of what the others' scores come nearer
+    than 1, divided by the number of classes; and which classes are targets."""
     rows = self.reshape(-1, self.shape[-1] if self.ndim else 1)
     listed = target.reshape(rows.shape)
     if listed.size and not bool(((listed >= -1) & (listed < rows.shape[1])).all()):

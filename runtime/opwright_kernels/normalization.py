@@ -11,7 +11,7 @@ Array = Any
 
 
 def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
-    """exp(self) over its sum along `dim`, shifted by the maximum so that nothing overflows."""
+    """Return exp(self) over its sum along `dim`, shifted by the maximum so that nothing overflows."""
     if not self.ndim:  # a row of one: 1, but for what is not finite
         return xp.asarray(xp.exp(self - self))
     if not self.size:
@@ -23,7 +23,7 @@ def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) 
 
 
 def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
-    """The logarithm of `softmax`, without taking the logarithm of what has underflowed."""
+    """Return the logarithm of `softmax`, without taking the logarithm of what has underflowed."""
     if not self.ndim:
         return xp.asarray(self - self)
     if not self.size:
@@ -36,7 +36,7 @@ def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = Fal
 def layer_norm(
     xp: ModuleType, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
-    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
     reciprocal deviation."""
     over = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     count = input.dtype.type(prod(normalized_shape))
@@ -63,8 +63,8 @@ def batch_norm_with_running(
     momentum: float,
     eps: float,
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """(input - mean) / sqrt(variance + eps) * weight + bias for each channel; the mean and the reciprocal deviation,
-    empty unless training; and the running statistics afterwards."""
+    """Return (input - mean) / sqrt(variance + eps) * weight + bias for each channel; the mean and the reciprocal
+    deviation, empty unless training; and the running statistics afterwards."""
     if training:
         result, mean, rstd, variance = _normalized_channels(xp, input, weight, bias, eps)
         count = input.size // input.shape[1]
@@ -87,7 +87,7 @@ def batch_norm_of_input(
     momentum: float,
     eps: float,
 ) -> tuple[Array, Array, Array]:
-    """`batch_norm_with_running` without running statistics."""
+    """Normalise as `batch_norm_with_running` does, without running statistics."""
     return _normalized_channels(xp, input, weight, bias, eps)[:3]
 
 
@@ -103,7 +103,7 @@ def _normalized_channels(
 
 
 def _scaled(xp: ModuleType, centred: Array, rstd: Array, weight: Array | None, bias: Array | None) -> Array:
-    """Writes into `centred`."""
+    """Scale and shift `centred`, writing into it."""
     centred *= _per_channel(rstd if weight is None else rstd * weight.reshape(-1), centred.ndim)
     if bias is not None:
         centred += _per_channel(bias, centred.ndim)
@@ -125,8 +125,8 @@ def group_norm_of_rows(
     group: int,
     eps: float,
 ) -> tuple[Array, Array, Array]:
-    """(input - mean) / sqrt(variance + eps) over each group of channels of each image, times weight plus bias of each
-    channel; also the mean and the reciprocal deviation."""
+    """Return (input - mean) / sqrt(variance + eps) over each group of channels of each image, times weight plus bias of
+    each channel; also the mean and the reciprocal deviation."""
     rows = input.reshape(N, group, C // group * HxW)
     if not input.size:
         return input, xp.zeros((N, group), input.dtype), xp.full((N, group), float("nan"), input.dtype)

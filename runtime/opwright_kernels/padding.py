@@ -14,7 +14,7 @@ Array = Any
 
 
 def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex) -> Array:
-    """`constant_pad_nd`: new places hold `value`."""
+    """Pad with `value` in the new places (`constant_pad_nd`)."""
     inner, grown = _cropped(self, pad)
     if all(pair == (0, 0) for pair in grown):
         return inner
@@ -33,19 +33,19 @@ def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex
 
 
 def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
-    """`reflection_pad1d`, `2d`, `3d`: new places mirror the ones inside, without the border itself."""
+    """Pad with the mirror image of the places inside, without the border itself (`reflection_pad1d`, `2d`, `3d`)."""
     inner, grown = _cropped(self, padding)
     return xp.pad(inner, grown, mode="reflect")
 
 
 def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
-    """`replication_pad1d`, `2d`, `3d`: new places repeat the border."""
+    """Pad with copies of the border (`replication_pad1d`, `2d`, `3d`)."""
     inner, grown = _cropped(self, padding)
     return xp.pad(inner, grown, mode="edge")
 
 
 def _cropped(self: Array, pad: Sequence[int]) -> tuple[Array, list[tuple[int, int]]]:
-    """The part of the array that stays, and what comes before and after it in each dimension."""
+    """Return the part of the array that stays, and what comes before and after it in each dimension."""
     pairs = [(0, 0)] * self.ndim
     for at in range(len(pad) // 2):
         pairs[-1 - at] = (pad[2 * at], pad[2 * at + 1])

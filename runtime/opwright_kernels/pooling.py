@@ -15,14 +15,14 @@ from typing import Any
 import ml_dtypes
 
 from opwright.arrays.dtypes import FLOATING, bool_, int64
-from opwright.rules.windows import per_dimension, window_count
+from opwright_kernels.rules.windows import per_dimension, window_count
 
 Array = Any
 Sizes = Sequence[int]
 
 
 def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-    """Kernel, stride, padding and dilation, each with a value per dimension, and how many windows there are."""
+    """Return kernel, stride, padding and dilation, each with a value per dimension, and how many windows there are."""
     kernel_size, stride, padding, dilation, ceil_mode = options
     lists = [per_dimension("", each, ndim) for each in (kernel_size, stride or kernel_size, padding, dilation)]
     rows = zip(*lists, strict=True)
@@ -36,14 +36,14 @@ def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int
 def max_pool2d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
-    """The largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    """Return the largest element of each window and its place in the flattened image; NaN counts as the largest."""
     return _largest(xp, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
-    """The largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    """Return the largest element of each window and its place in the flattened image; NaN counts as the largest."""
     return _largest(xp, self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -79,7 +79,7 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
 
 
 def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
-    """The result before any element is seen; its dimensions in memory ordered as those of `self`."""
+    """Return the result before any element is seen; its dimensions in memory ordered as those of `self`."""
     least = -float("inf") if self.dtype in FLOATING else int(ml_dtypes.iinfo(self.dtype).min)  # type: ignore[no-untyped-call]
     lead = self.ndim - len(counts)
     shape = (*self.shape[:lead], *counts)
@@ -90,7 +90,7 @@ def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
 
 
 def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
-    """Positions per dimension as positions in the flattened image, by broadcasting."""
+    """Return positions per dimension as positions in the flattened image, by broadcasting."""
     result = places[0]
     for each, size in zip(places[1:], sizes[1:], strict=True):
         result = result[..., None] * size + each
@@ -98,7 +98,7 @@ def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
 
 
 def _visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice]:
-    """Which of `count` windows have the place `offset` behind their start within the image, and where it is there."""
+    """Return which of `count` windows have a place `offset` behind their start in the image, and where that is."""
     first = max(-(offset // step), 0) if offset < 0 else 0
     last = min((size - 1 - offset) // step, count - 1)
     number = max(last - first + 1, 0)
@@ -117,7 +117,7 @@ def avg_pool2d(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """The sum of each window over its number of elements, of those within the image, or `divisor_override`."""
+    """Return the sum of each window over its number of elements, of those within the image, or `divisor_override`."""
     return _average(xp, self, 2, (kernel_size, stride, padding, (1,), ceil_mode), count_include_pad, divisor_override)
 
 
@@ -131,7 +131,7 @@ def avg_pool3d(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """The sum of each window over its number of elements, of those within the image, or `divisor_override`."""
+    """Return the sum of each window over its number of elements, of those within the image, or `divisor_override`."""
     return _average(xp, self, 3, (kernel_size, stride, padding, (1,), ceil_mode), count_include_pad, divisor_override)
 
 
@@ -156,7 +156,7 @@ def _average(
 
 
 def _extent(xp: ModuleType, size: int, count: int, kernel: int, step: int, pad: int, count_include_pad: bool) -> Array:
-    """How many places each window of one dimension has: all up to the end of the padding, or those in the image."""
+    """Return how many places each window of a dimension has: up to the end of the padding, or in the image."""
     start = xp.arange(count) * step - pad
     stop = xp.minimum(start + kernel, size + pad)
     if count_include_pad:
@@ -183,7 +183,7 @@ def _divided(xp: ModuleType, total: Array, divisor: Array) -> Array:
 
 
 def adaptive_avg_pool(xp: ModuleType, self: Array, output_size: Sizes) -> Array:
-    """The average of each of `output_size` windows."""
+    """Return the average of each of `output_size` windows."""
     result = self
     for dim, wanted in enumerate(output_size, self.ndim - len(output_size)):
         result = _averaged_along(xp, result, dim, wanted)
@@ -207,14 +207,14 @@ def _averaged_along(xp: ModuleType, self: Array, dim: int, wanted: int) -> Array
 
 
 def _adaptive_windows(xp: ModuleType, size: int, wanted: int) -> tuple[Array, Array]:
-    """Where each window starts, and how long it is."""
+    """Return where each window starts, and how long it is."""
     number = xp.arange(wanted)
     start = number * size // max(wanted, 1)
     return start, -(-(number + 1) * size // max(wanted, 1)) - start
 
 
 def adaptive_max_pool(xp: ModuleType, self: Array, output_size: Sizes) -> tuple[Array, Array]:
-    """The largest element of each of `output_size` windows and its place in the flattened image."""
+    """Return the largest element of each of `output_size` windows and its place in the flattened image."""
     ndim = len(output_size)
     sizes = self.shape[-ndim:]
     lists = [_adaptive_windows(xp, size, wanted) for size, wanted in zip(sizes, output_size, strict=True)]

@@ -13,8 +13,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import COMPLEX, float32, float64, int64, to_real
 from opwright.arrays.generator import Generator, source_for
-from opwright.rules.random import largest_integer
 from opwright_kernels.copying import new_or
+from opwright_kernels.rules.random import largest_integer
 
 Array = Any
 Host = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ Host = np.ndarray[Any, Any]
 def uniform(
     xp: ModuleType, self: Array, from_: float, to: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Numbers in [from, to)."""
+    """Draw numbers in [from, to)."""
     source = source_for(self, generator)
     if self.dtype in COMPLEX:
         parts = source.uniform(2 * self.size, to_real(self.dtype), from_, to)
@@ -34,7 +34,7 @@ def uniform(
 def normal(
     xp: ModuleType, self: Array, mean: float, std: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Normally distributed numbers; complex ones have half the variance in each part."""
+    """Draw normally distributed numbers; complex ones have half the variance in each part."""
     source = source_for(self, generator)
     if self.dtype in COMPLEX:
         parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
@@ -50,30 +50,30 @@ def normal(
 def random_between(
     xp: ModuleType, self: Array, from_: int, to: int | None, generator: Generator | None, out: Array | None = None
 ) -> Array:
-    """Integers in [from, to); up to the largest that the dtype counts to where `to` is None."""
+    """Draw integers in [from, to); up to the largest that the dtype counts to where `to` is None."""
     end = largest_integer(self.dtype) + 1 if to is None else to
     return placed(xp, self, source_for(self, generator).integers(self.size, from_, end), out)
 
 
 def random_below(xp: ModuleType, self: Array, to: int, generator: Generator | None, out: Array | None = None) -> Array:
-    """Integers in [0, to)."""
+    """Draw integers in [0, to)."""
     return random_between(xp, self, 0, to, generator, out)
 
 
 def random_of_dtype(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
-    """Integers from 0 to the largest that the dtype counts to."""
+    """Draw integers from 0 to the largest that the dtype counts to."""
     source = source_for(self, generator)
     words = source.raw64(self.size) if self.dtype in (float64, int64) else source.raw32(self.size).astype(np.uint64)
     return placed(xp, self, words % np.uint64(largest_integer(self.dtype) + 1), out)
 
 
 def bernoulli(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
-    """1 with the probability that `self` holds there, else 0."""
+    """Draw 1 with the probability that `self` holds there, else 0."""
     return bernoulli_of(xp, self, self, generator, out)
 
 
 def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None) -> Array:
-    """1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
+    """Draw 1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
     is_number = isinstance(p, (int, float))
     chances = np.asarray(p) if is_number else host(xp, p)
     if not is_number and not bool(np.all((chances >= 0) & (chances <= 1))):
@@ -88,23 +88,23 @@ def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | Non
 def randperm(
     xp: ModuleType, n: int, generator: Generator | None, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """The numbers below `n` in random order."""
+    """Draw a random order of the numbers below `n`."""
     return xp.asarray(source_for(xp.empty(0), generator).permutation(n))
 
 
 def host(xp: ModuleType, array: Array) -> Host:
-    """The array on the CPU."""
+    """Return the array on the CPU."""
     return np.asarray(array if xp is np else xp.asnumpy(array))
 
 
 def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
-    """The values, one after another in the order in which TensorIterator visits the elements: that of memory."""
+    """Return the values, one after another in the order in which TensorIterator visits the elements: that of memory."""
     target = new_or(xp, self, out)
     target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype), target))
     return target
 
 
 def _in_memory_order(values: Host, like: Array) -> Host:
-    """As many values as `like` has elements, in its shape: the first where its memory begins."""
+    """Return as many values as `like` has elements, in its shape: the first where its memory begins."""
     order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
     return values.reshape([like.shape[dim] for dim in order]).transpose(sorted(range(like.ndim), key=order.__getitem__))

@@ -16,24 +16,24 @@ Array = Any
 
 
 def flip(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
-    """The elements in reverse order along some dimensions."""
+    """Return the elements in reverse order along some dimensions."""
     return xp.flip(self, tuple(dims)) if self.ndim and dims else self
 
 
 def roll(xp: ModuleType, self: Array, shifts: Sequence[int], dims: Sequence[int]) -> Array:
-    """The elements moved along dimensions, or along all of them in row-major order; what falls off comes in again."""
+    """Move the elements along dimensions, or along all of them in row-major order; what falls off comes in again."""
     if not self.size or not self.ndim:
         return self
     return xp.roll(self, tuple(shifts), tuple(dims)) if dims else xp.roll(self, shifts[0])
 
 
 def rot90(xp: ModuleType, self: Array, k: int, dims: Sequence[int]) -> Array:
-    """A turn by `k` right angles, from the first of two dimensions towards the second."""
+    """Turn by `k` right angles, from the first of two dimensions towards the second."""
     return xp.rot90(self, k, tuple(dims))
 
 
 def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
-    """The whole array so many times along each dimension."""
+    """Return the whole array so many times along each dimension."""
     new = len(repeats) - self.ndim
     shape, tiled, result = [], list(repeats[:new]), list(repeats[:new])
     for size, times in zip(self.shape, repeats[new:], strict=True):
@@ -47,7 +47,7 @@ def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
 
 
 def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
-    """`repeat_interleave.Tensor`: each position as many times as its count says."""
+    """Return each position as many times as its count says (`repeat_interleave.Tensor`)."""
     check_repeats(repeats)
     if bool((repeats < 0).any()):
         raise RuntimeError("repeat_interleave: repeats must not be negative")
@@ -68,20 +68,20 @@ def check_repeats(repeats: Array) -> None:
 
 
 def narrow_copy(xp: ModuleType, self: Array, dim: int, start: int, length: int) -> Array:
-    """`length` places of `dim` from `start` on."""
+    """Return `length` places of `dim` from `start` on."""
     first = start + self.shape[dim] if start < 0 else start
     return take_slice(xp, self, dim, first, first + length, 1)
 
 
 def diag_embed(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """Matrices of zeros, with the last dimension of `self` on a diagonal."""
+    """Return matrices of zeros, with the last dimension of `self` on a diagonal."""
     result = xp.zeros(rules.with_diagonal(self, offset, dim1, dim2).shape, self.dtype)
     diagonal(xp, result, offset, dim1, dim2)[...] = self
     return result
 
 
 def block_diag(xp: ModuleType, tensors: Sequence[Array]) -> Array:
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """Return matrices along the diagonal of one, zeros elsewhere."""
     plan = rules.block_diagonal(tensors)
     result = xp.zeros(plan.shape, plan.dtype)
     row = column = 0
@@ -95,14 +95,14 @@ def block_diag(xp: ModuleType, tensors: Sequence[Array]) -> Array:
 def slice_scatter(
     xp: ModuleType, self: Array, src: Array, dim: int, start: int | None, end: int | None, step: int
 ) -> Array:
-    """`self` with `src` in place of a slice."""
+    """Return `self` with `src` in place of a slice."""
     result = self.copy(order="K")
     take_slice(xp, result, dim, start, end, step)[...] = src
     return result
 
 
 def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int) -> Array:
-    """`self` with `src` at one place of a dimension."""
+    """Return `self` with `src` at one place of a dimension."""
     result = self.copy(order="K")
     dim = wrap_dim(dim, result.ndim)
     first = index + result.shape[dim] if index < 0 else index
@@ -111,7 +111,7 @@ def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int
 
 
 def diagonal_scatter(xp: ModuleType, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """`self` with `src` in place of a diagonal."""
+    """Return `self` with `src` in place of a diagonal."""
     result = self.copy(order="K")
     diagonal(xp, result, offset, dim1, dim2)[...] = src
     return result
@@ -120,29 +120,29 @@ def diagonal_scatter(xp: ModuleType, self: Array, src: Array, offset: int, dim1:
 def tril_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """The row and the column of each element on and below a diagonal, row by row."""
+    """Return the row and the column of each element on and below a diagonal, row by row."""
     return xp.stack(xp.nonzero(_lower(xp, row, col, offset)))
 
 
 def triu_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """The row and the column of each element on and above a diagonal, row by row."""
+    """Return the row and the column of each element on and above a diagonal, row by row."""
     return xp.stack(xp.nonzero(~_lower(xp, row, col, offset - 1)))
 
 
 def lower_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
-    """`tril`: 0 above a diagonal."""
+    """Return the lower triangle, with 0 above a diagonal (`tril`)."""
     return xp.tril(self, _within(diagonal, self))
 
 
 def upper_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
-    """`triu`: 0 below a diagonal."""
+    """Return the upper triangle, with 0 below a diagonal (`triu`)."""
     return xp.triu(self, _within(diagonal, self))
 
 
 def _within(diagonal: int, matrix: Array) -> int:
-    """A diagonal of the same triangle that is not far outside: NumPy adds to it in 64 bits."""
+    """Return a diagonal of the same triangle that is not far outside: NumPy adds to it in 64 bits."""
     rows, columns = matrix.shape[-2:]
     return min(max(diagonal, -int(rows) - 1), int(columns) + 1)
 
@@ -154,14 +154,14 @@ def _lower(xp: ModuleType, row: int, col: int, offset: int) -> Array:
 
 
 def channel_shuffle(xp: ModuleType, self: Array, groups: int) -> Array:
-    """The first channel of each group, then the second of each, and so on."""
+    """Return the first channel of each group, then the second of each, and so on."""
     batch, channels, *rest = self.shape
     grouped = self.reshape(batch, groups, channels // groups, *rest)
     return xp.swapaxes(grouped, 1, 2).reshape(self.shape)
 
 
 def pixel_shuffle(xp: ModuleType, self: Array, upscale_factor: int) -> Array:
-    """Each `factor`² channels as squares of pixels."""
+    """Return each `factor`² channels as squares of pixels."""
     *batch, channels, height, width = self.shape
     factor = upscale_factor
     lead = len(batch)
@@ -171,7 +171,7 @@ def pixel_shuffle(xp: ModuleType, self: Array, upscale_factor: int) -> Array:
 
 
 def pixel_unshuffle(xp: ModuleType, self: Array, downscale_factor: int) -> Array:
-    """Squares of pixels as `factor`² channels each."""
+    """Return squares of pixels as `factor`² channels each."""
     *batch, channels, height, width = self.shape
     factor = downscale_factor
     lead = len(batch)

@@ -22,35 +22,35 @@ Dims = int | Sequence[int] | None
 
 
 def axes(dim: Dims, ndim: int) -> Any:
-    """What `dim` is as an `axis` of NumPy: None for None and the empty list, and where there are no dimensions."""
+    """Return `dim` as an `axis` of NumPy: None for None and the empty list, and where there are no dimensions."""
     if not ndim or dim is None:
         return None
     return dim if isinstance(dim, int) else tuple(dim) or None
 
 
 def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
-    """The sum over `dim`."""
+    """Return the sum over `dim`."""
     return self.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
-    """The product over `dim`."""
+    """Return the product over `dim`."""
     return self.prod(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
-    """The sum over `dim` divided by the number of elements; NaN where there are none."""
+    """Return the sum over `dim` divided by the number of elements; NaN where there are none."""
     over = axes(dim, self.ndim)
     return xp.true_divide(self.sum(axis=over, keepdims=keepdim), _count(self, over), dtype=self.dtype)
 
 
 def largest(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The maximum over `dim`; NaN where there is one."""
+    """Return the maximum over `dim`; NaN where there is one."""
     return self.max(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def smallest(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The minimum over `dim`; NaN where there is one."""
+    """Return the minimum over `dim`; NaN where there is one."""
     return self.min(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
@@ -69,18 +69,18 @@ def _listed_axes(dim: Dims, ndim: int) -> Any:
 
 
 def total_without_nan(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
-    """The sum over `dim`, NaN counting as 0."""
+    """Return the sum over `dim`, NaN counting as 0."""
     numbers = xp.where(xp.isnan(self), self.dtype.type(0), self) if self.dtype.kind == "f" else self
     return numbers.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def number_of_nonzero(xp: ModuleType, self: Array, dim: Dims) -> Array:
-    """How many elements over `dim` are not zero."""
+    """Return how many elements over `dim` are not zero."""
     return xp.asarray(xp.count_nonzero(self, axis=axes(dim, self.ndim)))
 
 
 def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The logarithm of the sum of exponentials over `dim`, shifted by the maximum so that nothing overflows."""
+    """Return the logarithm of the sum of exponentials over `dim`, shifted by the maximum so that nothing overflows."""
     over = axes(dim, self.ndim)
     if not self.size:
         return xp.log(self.sum(axis=over, keepdims=keepdim))
@@ -98,8 +98,8 @@ def vector_norm(
     keepdim: bool,
     dtype: Any = None,
 ) -> Array:
-    """The sum of |x|**ord over `dim`, to the power of 1/ord (2 where None); the largest or smallest |x| for infinite
-    orders, the number of elements that are not zero for 0."""
+    """Return the sum of |x|**ord over `dim`, to the power of 1/ord (2 where None); the largest or smallest |x| for
+    infinite orders, the number of elements that are not zero for 0."""
     order = 2 if ord is None else ord
     over = axes(dim, self.ndim)
     if order == 2:
@@ -115,12 +115,12 @@ def vector_norm(
 
 
 def whole_norm(xp: ModuleType, self: Array, p: float | None, dtype: Any = None) -> Array:
-    """`vector_norm` over all dimensions."""
+    """Return `vector_norm` over all dimensions."""
     return vector_norm(xp, self, p, None, False)
 
 
 def _sum_of_squares(xp: ModuleType, self: Array, over: Any, keepdim: bool) -> Array:
-    """The sum of |x|² over some axes; real for complex input."""
+    """Return the sum of |x|² over some axes; real for complex input."""
     if self.dtype in COMPLEX:
         squares = self.real * self.real
         squares += self.imag * self.imag
@@ -133,20 +133,20 @@ def _sum_of_squares(xp: ModuleType, self: Array, over: Any, keepdim: bool) -> Ar
 
 
 def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for
+    """Return the mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for
     complex input."""
     return variance_and_mean(xp, self, dim, correction, keepdim)[0]
 
 
 def deviation(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The square root of `variance`."""
+    """Return the square root of `variance`."""
     return xp.sqrt(variance(xp, self, dim, correction, keepdim))
 
 
 def variance_and_mean(
     xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:
-    """`variance`, and the mean."""
+    """Return `variance`, and the mean."""
     over = axes(dim, self.ndim)
     count = _count(self, over)
     if isinstance(correction, complex):
@@ -165,8 +165,8 @@ def variance_and_mean(
 
 
 def _stepwise_mean(xp: ModuleType, self: Array, mean: Array, over: Any) -> Array:
-    """The mean as it comes of moving it towards one element after the other: NaN behind an infinity, which only the
-    last element may be."""
+    """Return the mean as it comes of moving it towards one element after the other: NaN behind an infinity, which only
+    the last element may be."""
     reduced = range(self.ndim) if over is None else [over] if isinstance(over, int) else over
     rows = xp.moveaxis(self, tuple(reduced), tuple(range(-len(reduced), 0)))
     rows = rows.reshape(*rows.shape[: self.ndim - len(reduced)], -1)
@@ -177,33 +177,33 @@ def _stepwise_mean(xp: ModuleType, self: Array, mean: Array, over: Any) -> Array
 def deviation_and_mean(
     xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:
-    """The square root of `variance`, and the mean."""
+    """Return the square root of `variance`, and the mean."""
     spread, mean = variance_and_mean(xp, self, dim, correction, keepdim)
     return xp.sqrt(spread), mean
 
 
 def smallest_and_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
-    """The minimum and the maximum over `dim`; NaN where there is one."""
+    """Return the minimum and the maximum over `dim`; NaN where there is one."""
     return smallest(xp, self, dim, keepdim), largest(xp, self, dim, keepdim)
 
 
 def position_of_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> Array:
-    """The index of the first maximum along `dim`, or in the flattened array; NaN counts as the largest."""
+    """Return the index of the first maximum along `dim`, or in the flattened array; NaN counts as the largest."""
     return self.argmax(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def position_of_smallest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> Array:
-    """The index of the first minimum along `dim`, or in the flattened array; NaN counts as the smallest."""
+    """Return the index of the first minimum along `dim`, or in the flattened array; NaN counts as the smallest."""
     return self.argmin(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def largest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The maxima along `dim` and their first indices; NaN counts as the largest."""
+    """Return the maxima along `dim` and their first indices; NaN counts as the largest."""
     return _value_and_position(xp, self.argmax, self, dim, keepdim)
 
 
 def smallest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The minima along `dim` and their first indices; NaN counts as the smallest."""
+    """Return the minima along `dim` and their first indices; NaN counts as the smallest."""
     return _value_and_position(xp, self.argmin, self, dim, keepdim)
 
 

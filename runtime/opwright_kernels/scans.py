@@ -14,22 +14,22 @@ Array = Any
 
 
 def running_total(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
-    """The sums of all elements up to each one along `dim`."""
+    """Return the sums of all elements up to each one along `dim`."""
     return xp.cumsum(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
 
 
 def running_product(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
-    """The products of all elements up to each one along `dim`."""
+    """Return the products of all elements up to each one along `dim`."""
     return xp.cumprod(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
 
 
 def running_largest(xp: ModuleType, self: Array, dim: int) -> tuple[Array, Array]:
-    """The largest element up to each one along `dim`, and where it last stood; NaN counts as the largest."""
+    """Return the largest element up to each one along `dim`, and where it last stood; NaN counts as the largest."""
     return _running_extremum(xp, xp.maximum, self, dim)
 
 
 def running_smallest(xp: ModuleType, self: Array, dim: int) -> tuple[Array, Array]:
-    """The smallest element up to each one along `dim`, and where it last stood; NaN counts as the smallest."""
+    """Return the smallest element up to each one along `dim`, and where it last stood; NaN counts as the smallest."""
     return _running_extremum(xp, xp.minimum, self, dim)
 
 
@@ -45,7 +45,7 @@ def _running_extremum(xp: ModuleType, better: Any, self: Array, dim: int) -> tup
 
 
 def running_logsumexp(xp: ModuleType, self: Array, dim: int) -> Array:
-    """The logarithm of the running sum of exponentials along `dim`, without overflow."""
+    """Return the logarithm of the running sum of exponentials along `dim`, without overflow."""
     if not self.ndim:
         return self.copy()
     if self.dtype.kind == "c":
@@ -54,7 +54,7 @@ def running_logsumexp(xp: ModuleType, self: Array, dim: int) -> Array:
 
 
 def _add_in_logarithms(xp: ModuleType, first: Array, second: Array) -> Array:
-    """log(exp(first) + exp(second)) of complex numbers."""
+    """Return log(exp(first) + exp(second)) of complex numbers."""
     is_larger = first.real > second.real
     larger = xp.where(is_larger, first, second)
     difference = xp.where(is_larger, second, first) - larger
@@ -64,14 +64,14 @@ def _add_in_logarithms(xp: ModuleType, first: Array, second: Array) -> Array:
 
 
 def running(xp: ModuleType, combine: Any, self: Array, dim: int) -> Array:
-    """What a ufunc makes of all elements up to each one along `dim`."""
+    """Apply a ufunc to all elements up to each one along `dim`."""
     if xp is np:
         return combine.accumulate(self, axis=dim)
     return _running_by_doubling(combine, self, dim)
 
 
 def _running_by_doubling(combine: Any, self: Array, dim: int) -> Array:
-    """Runs of 1, 2, 4, … elements are put together: as many steps as the length has bits, each over whole arrays."""
+    """Put runs of 1, 2, 4, … elements together: as many steps as the length has bits, each over whole arrays."""
     result = self.copy()
     along = result.swapaxes(dim, 0)
     step = 1

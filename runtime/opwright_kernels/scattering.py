@@ -42,7 +42,7 @@ def check_positions(
 
 
 def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: Array | None = None) -> Array:
-    """`self` with `src[i, j]` at `[index[i, j], j]` (dim 0); `src` may be a number."""
+    """Return `self` with `src[i, j]` at `[index[i, j], j]` (dim 0); `src` may be a number."""
     places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
     flat = flattened(xp, target)
@@ -51,14 +51,14 @@ def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: 
 
 
 def scatter_add(xp: ModuleType, self: Array, dim: int, index: Array, src: Array, out: Array | None = None) -> Array:
-    """`self` with `src[i, j]` added at `[index[i, j], j]`."""
+    """Return `self` with `src[i, j]` added at `[index[i, j], j]`."""
     return scatter_reduced(xp, self, dim, index, src, "sum", out)
 
 
 def scatter_reduced(
     xp: ModuleType, self: Array, dim: int, index: Array, src: Any, reduce: str, out: Array | None = None
 ) -> Array:
-    """`scatter.reduce`: what stands in `self` counts too."""
+    """Reduce as `scatter.reduce` does: what stands in `self` counts too."""
     return scatter_reduce(xp, self, dim, index, src, reduce, True, out)
 
 
@@ -72,7 +72,7 @@ def scatter_reduce(
     include_self: bool,
     out: Array | None = None,
 ) -> Array:
-    """`self` with the elements of `src` that go to one place reduced; its own among them if `include_self`."""
+    """Return `self` with the elements of `src` that go to one place reduced; its own among them if `include_self`."""
     places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
     flat = flattened(xp, target)
@@ -81,7 +81,7 @@ def scatter_reduce(
 
 
 def _places(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
-    """Where each element of the index goes, counted through `self` in row-major order."""
+    """Return where each element of the index goes, counted through `self` in row-major order."""
     if not index.size:
         return xp.zeros(0, "int64")
     check_positions(index, self.shape[dim] if self.ndim else 1, RuntimeError)
@@ -99,7 +99,7 @@ def _places(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
 
 
 def _values(xp: ModuleType, self: Array, index: Array, src: Any) -> Array:
-    """What goes to the places, in their order: the front part of the source that the index covers, or a number."""
+    """Return what goes to the places, in order: the front part of the source that the index covers, or a number."""
     if not index.size:
         return xp.empty(0, self.dtype)
     if isinstance(src, (bool, int, float, complex)):
@@ -110,12 +110,12 @@ def _values(xp: ModuleType, self: Array, index: Array, src: Any) -> Array:
 
 
 def flattened(xp: ModuleType, target: Array) -> Array:
-    """The elements in row-major order: a view where the target lies so."""
+    """Return the elements in row-major order: a view where the target lies so."""
     return xp.ascontiguousarray(target).reshape(-1)
 
 
 def put_back(flat: Array, target: Array) -> Array:
-    """The target with the elements that `flattened` gave of it."""
+    """Return the target with the elements that `flattened` gave of it."""
     if not target.flags.c_contiguous:
         target[...] = flat.reshape(target.shape)
     return target
@@ -127,7 +127,7 @@ def put_back(flat: Array, target: Array) -> Array:
 def index_add(
     xp: ModuleType, self: Array, dim: int, index: Array, source: Array, alpha: Any, out: Array | None = None
 ) -> Array:
-    """`self` with `alpha` times the slices of `source` along `dim` added to those that the index names."""
+    """Return `self` with `alpha` times the slices of `source` along `dim` added to those that the index names."""
     is_plain = alpha == 1 and not isinstance(alpha, bool)
     if source.size and not is_plain:
         source = source * wrapped_scalar(alpha, self.dtype)
@@ -147,7 +147,7 @@ def index_reduce(
     include_self: bool,
     out: Array | None = None,
 ) -> Array:
-    """`self` with the slices of `source` that go to one place reduced; its own among them if `include_self`."""
+    """Return `self` with the slices of `source` that go to one place reduced; its own among them if `include_self`."""
     index = _slices(self, dim, index, IndexError)
     target = own_copy(xp, self, out)
     _reduce_into(xp, _leading(xp, target, dim), index, _leading(xp, source, dim), reduce, include_self)
@@ -155,7 +155,7 @@ def index_reduce(
 
 
 def index_copy(xp: ModuleType, self: Array, dim: int, index: Array, source: Array, out: Array | None = None) -> Array:
-    """`self` with the slices of `source` along `dim` at the places that the index names."""
+    """Return `self` with the slices of `source` along `dim` at the places that the index names."""
     index = _slices(self, dim, index, IndexError)
     target = own_copy(xp, self, out)
     _leading(xp, target, dim)[index] = _leading(xp, source, dim)
@@ -163,7 +163,7 @@ def index_copy(xp: ModuleType, self: Array, dim: int, index: Array, source: Arra
 
 
 def index_fill(xp: ModuleType, self: Array, dim: int, index: Array, value: Any, out: Array | None = None) -> Array:
-    """`self` with one value, a number or a 0-dim array, in the slices that the index names."""
+    """Return `self` with one value, a number or a 0-dim array, in the slices that the index names."""
     index = index.reshape(-1)
     check_positions(index, self.shape[dim] if self.ndim else 1, IndexError, negative=True)
     number = scalar_of(value, self.dtype)
@@ -179,7 +179,7 @@ def _slices(self: Array, dim: int, index: Array, error: type[Exception]) -> Arra
 
 
 def _leading(xp: ModuleType, array: Array, dim: int) -> Array:
-    """A view with `dim` in front; a 0-dim array has one."""
+    """Return a view with `dim` in front; a 0-dim array has one."""
     return xp.moveaxis(array, dim, 0) if array.ndim else array.reshape(1)
 
 
@@ -187,7 +187,7 @@ def _leading(xp: ModuleType, array: Array, dim: int) -> Array:
 
 
 def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: bool, out: Array | None = None) -> Array:
-    """`self` with the elements of `source` at positions counted through it in row-major order."""
+    """Return `self` with the elements of `source` at positions counted through it in row-major order."""
     check_positions(index, self.size, IndexError, negative=True)
     places = index.reshape(-1)
     places = xp.where(places < 0, places + self.size, places)
@@ -201,7 +201,7 @@ def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: b
 
 
 def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out: Array | None = None) -> Array:
-    """`self` with the elements of `source`, in their order, where the mask is true."""
+    """Return `self` with the elements of `source`, in their order, where the mask is true."""
     shape = broadcast_shapes([self.shape, mask.shape])
     chosen = xp.broadcast_to(mask, shape)
     needed = int(xp.count_nonzero(chosen))
@@ -244,7 +244,7 @@ def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, red
 
 
 def _neutral(reduce: str, dtype: Any) -> Any:
-    """What changes no other value when it is reduced with it."""
+    """Return what changes no other value when it is reduced with it."""
     if reduce in ("amax", "amin"):
         sign = -1 if reduce == "amax" else 1
         if dtype in FLOATING:
@@ -257,7 +257,7 @@ def _neutral(reduce: str, dtype: Any) -> Any:
 
 
 def accumulate(xp: ModuleType, ufunc: str, target: Array, index: Array, values: Array) -> None:
-    """`target[i] = ufunc(target[i], value)` for each position along the first dimension and its value, in turn.
+    """Apply `target[i] = ufunc(target[i], value)` for each position along the first dimension and its value, in turn.
 
     CuPy's `ufunc.at` knows few ufuncs and dtypes, so there the values of one place are brought together first.
     """

@@ -23,7 +23,7 @@ _WHOLE = (slice(None),) * 64
 
 
 def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """A view with this shape and these strides (in bytes), from the array's first element on."""
+    """Return a view with this shape and these strides (in bytes), from the array's first element on."""
     if xp is np:
         if type(self) is np.ndarray and self.flags.c_contiguous and self.size and self.dtype is not bfloat16:
             try:  # several times as fast, for what stays within the array itself
@@ -37,25 +37,25 @@ def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence
 
 
 def transpose(xp: ModuleType, self: Array, dim0: int, dim1: int) -> Array:
-    """Two dimensions swapped. A 0-dim array stays."""
+    """Swap two dimensions. A 0-dim array stays."""
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return self[...] if dim0 == dim1 else xp.swapaxes(self, dim0, dim1)
 
 
 def reversed_dims(xp: ModuleType, self: Array) -> Array:
-    """`numpy_T`: all dimensions in reverse order."""
+    """Reverse all dimensions (`numpy_T`)."""
     return self.T
 
 
 def matrix_transpose(xp: ModuleType, self: Array) -> Array:
-    """`t`: the transpose of an array of at most two dimensions. Raises RuntimeError for more."""
+    """Transpose an array of at most two dimensions (`t`). Raises RuntimeError for more."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T
 
 
 def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
-    """The dimensions in another order. Raises RuntimeError unless `dims` names each once."""
+    """Put the dimensions in another order. Raises RuntimeError unless `dims` names each once."""
     if len(dims) != self.ndim:
         raise RuntimeError(
             f"permute(): the tensor has {self.ndim} dimensions, but the ordering {list(dims)} names {len(dims)}"
@@ -67,7 +67,7 @@ def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
 
 
 def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = False) -> Array:
-    """Dimensions of size 1 repeated to `size` with stride 0, and new ones put in front; -1 keeps a size."""
+    """Repeat dimensions of size 1 to `size` with stride 0, and put new ones in front; -1 keeps a size."""
     new = len(size) - self.ndim
     if new < 0:
         raise RuntimeError(
@@ -103,7 +103,7 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
 
 
 def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
-    """The slice at `index` of `dim`, without that dimension. Raises IndexError outside of it."""
+    """Return the slice at `index` of `dim`, without that dimension. Raises IndexError outside of it."""
     if not self.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
@@ -116,8 +116,8 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
 
 
 def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
-    """Every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises RuntimeError
-    unless step > 0."""
+    """Return every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises
+    RuntimeError unless step > 0."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
@@ -133,7 +133,7 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
 
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
-    """A dimension of size 1 put in at `dim`."""
+    """Put in a dimension of size 1 at `dim`."""
     dim = wrap_dim(dim, self.ndim + 1)
     stride = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
     shape = (*self.shape[:dim], 1, *self.shape[dim:])
@@ -141,12 +141,12 @@ def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
 
 
 def squeeze(xp: ModuleType, self: Array) -> Array:
-    """The array without its dimensions of size 1."""
+    """Return the array without its dimensions of size 1."""
     return self.squeeze()
 
 
 def squeeze_dims(xp: ModuleType, self: Array, dim: int | Sequence[int]) -> Array:
-    """The array without those of the named dimensions that have size 1."""
+    """Return the array without those of the named dimensions that have size 1."""
     named = (dim,) if isinstance(dim, int) else dim
     wrapped = [wrap_dim(each, self.ndim) for each in named]
     for each in wrapped:
@@ -156,7 +156,7 @@ def squeeze_dims(xp: ModuleType, self: Array, dim: int | Sequence[int]) -> Array
 
 
 def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]:
-    """Parts of `split_size` along `dim`, the last one smaller where it must be."""
+    """Return parts of `split_size` along `dim`, the last one smaller where it must be."""
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
@@ -169,7 +169,7 @@ def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]
 
 
 def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: int) -> list[Array]:
-    """Parts of the given sizes along `dim`. Raises RuntimeError unless they add up to the dimension."""
+    """Return parts of the given sizes along `dim`. Raises RuntimeError unless they add up to the dimension."""
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = self.shape[wrap_dim(dim, self.ndim)]
@@ -188,14 +188,14 @@ def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: in
 
 
 def unbind(xp: ModuleType, self: Array, dim: int) -> list[Array]:
-    """The slices of `dim`, without that dimension."""
+    """Return the slices of `dim`, without that dimension."""
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return [select(xp, self, dim, i) for i in range(self.shape[wrap_dim(dim, self.ndim)])]
 
 
 def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The diagonal of two dimensions, put last."""
+    """Return the diagonal of two dimensions, put last."""
     first, second = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -215,12 +215,12 @@ def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> 
 
 
 def alias(xp: ModuleType, self: Array) -> Array:
-    """The whole array, as a view."""
+    """Return the whole array, as a view."""
     return self[...]
 
 
 def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
-    """The same elements in another shape. Raises RuntimeError where strides cannot express it."""
+    """Return the same elements in another shape. Raises RuntimeError where strides cannot express it."""
     shape = infer_size(size, self.size)
     if type(self) is np.ndarray and self.flags.c_contiguous and self.size and 1 not in self.shape:
         return self.reshape(shape)

@@ -15,7 +15,7 @@ Array = Any
 
 
 def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """The elements along `dim` in order, equal ones in the order they had, and where each stood."""
+    """Return the elements along `dim` in order, equal ones in the order they had, and where each stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     order = _order(xp, sort_keys(xp, self.swapaxes(dim, -1), descending)).swapaxes(dim, -1)
@@ -23,12 +23,12 @@ def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array
 
 
 def sort_stable(xp: ModuleType, self: Array, stable: bool | None, dim: int, descending: bool) -> tuple[Array, Array]:
-    """`sort`, which is stable in any case."""
+    """Sort as `sort` does, which is stable in any case."""
     return sort(xp, self, dim, descending)
 
 
 def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
-    """The first `k` elements that `sort` would give, and where each stood."""
+    """Return the first `k` elements that `sort` would give, and where each stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     keys = sort_keys(xp, self.swapaxes(dim, -1), descending=largest)
@@ -37,14 +37,14 @@ def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: b
 
 
 def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The `k`-th smallest element along `dim`, counted from 1, and where it stood."""
+    """Return the `k`-th smallest element along `dim`, counted from 1, and where it stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     return _taken(xp, self, _place_of(xp, sort_keys(xp, self.swapaxes(dim, -1)), k - 1), dim, keepdim)
 
 
 def median(xp: ModuleType, self: Array) -> Array:
-    """The middle element, the lower one of two; NaN where there is one, or nothing."""
+    """Return the middle element, the lower one of two; NaN where there is one, or nothing."""
     elements = self.reshape(-1)
     if not elements.size:
         return _value_of_nothing(xp, self)
@@ -52,7 +52,7 @@ def median(xp: ModuleType, self: Array) -> Array:
 
 
 def nanmedian(xp: ModuleType, self: Array) -> Array:
-    """The middle element of those that are not NaN, the lower one of two; NaN where there is none."""
+    """Return the middle element of those that are not NaN, the lower one of two; NaN where there is none."""
     elements = self.reshape(-1)
     if self.dtype.kind == "f":
         numbers = elements[~xp.isnan(elements)]
@@ -67,7 +67,7 @@ def _value_of_nothing(xp: ModuleType, self: Array) -> Array:
 
 
 def median_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The middle element along `dim`, the lower one of two, and where it stood; the first NaN where there is one."""
+    """Return the middle element along `dim`, the lower of two, and where it stood; the first NaN if there is one."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     return _taken(xp, self, _middle(xp, self.swapaxes(dim, -1)), dim, keepdim)
@@ -83,7 +83,7 @@ def _middle(xp: ModuleType, rows: Array) -> Array:
 
 
 def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The middle element along `dim` of those that are not NaN, the lower one of two, and where it stood."""
+    """Return the middle element along `dim` of those that are not NaN, the lower one of two, and where it stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     rows = self.swapaxes(dim, -1)
@@ -96,7 +96,7 @@ def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool)
 
 
 def mode(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The most frequent element along `dim`, the smallest of several, and where it last stood."""
+    """Return the most frequent element along `dim`, the smallest of several, and where it last stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     rows = self.swapaxes(dim, -1)
@@ -120,15 +120,15 @@ def _last_end(xp: ModuleType, ends: Array, places: Array) -> Array:
 
 
 def _taken(xp: ModuleType, self: Array, places: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The elements at one place of each row, rows being along `dim`, and the places."""
+    """Return the elements at one place of each row, rows being along `dim`, and the places."""
     places = places.swapaxes(dim, -1)
     values = xp.take_along_axis(self, places, axis=dim)
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
 
 
 def sort_keys(xp: ModuleType, self: Array, descending: bool = False) -> Array:
-    """A new array of unsigned integers of the elements' width that sort as the elements do: NaN last, zeros of both
-    signs equal."""
+    """Return a new array of unsigned integers of the elements' width that sort as the elements do: NaN last, zeros of
+    both signs equal."""
     width = self.dtype.itemsize
     bits = xp.ascontiguousarray(self).view(f"u{width}")
     if self.dtype.kind in "ub":
@@ -145,7 +145,7 @@ def sort_keys(xp: ModuleType, self: Array, descending: bool = False) -> Array:
 
 
 def _packed(xp: ModuleType, keys: Array) -> Array | None:
-    """Keys and places in one 64-bit word each, None where both do not fit."""
+    """Return keys and places in one 64-bit word each, None where both do not fit."""
     length = keys.shape[-1]
     if keys.dtype.itemsize > 4 or length > 1 << 32:
         return None
@@ -161,7 +161,7 @@ def _unpacked(packed: Array) -> Array:
 
 
 def _order(xp: ModuleType, keys: Array) -> Array:
-    """The places of the keys along the last dimension in their order; equal keys stay in the order they have."""
+    """Return the places of the keys along the last dimension in their order; equal keys stay in the order they have."""
     packed = _packed(xp, keys)
     if packed is None:
         return _order_of_wide(xp, keys)
@@ -186,7 +186,7 @@ def _order_of_wide(xp: ModuleType, keys: Array) -> Array:
 
 
 def _first_of_order(xp: ModuleType, keys: Array, k: int) -> Array:
-    """The first `k` places of `_order`."""
+    """Return the first `k` places of `_order`."""
     length = keys.shape[-1]
     if 4 * k > length:
         return _order(xp, keys)[..., :k]
@@ -203,7 +203,7 @@ def _first_of_order(xp: ModuleType, keys: Array, k: int) -> Array:
 
 
 def _place_of(xp: ModuleType, keys: Array, k: int) -> Array:
-    """The `k`-th place of `_order` in a dimension of one; with keys of 64 bits, that of any key equal to it."""
+    """Return the `k`-th place of `_order` in a dimension of one; with keys of 64 bits, that of any key equal to it."""
     packed = _packed(xp, keys)
     if packed is None:
         return keys.argpartition(k, axis=-1)[..., k : k + 1]

@@ -166,7 +166,7 @@ _SQRT_HALF = 0.7071067811865476
 
 
 def erf(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The error function, within a few units in the last place of the floating-point dtype."""
+    """Return the error function, within a few units in the last place of the floating-point dtype."""
     return blockwise(xp, _erf, out, self)
 
 
@@ -181,7 +181,7 @@ def _erf(xp: ModuleType, x: Array) -> Array:
 
 
 def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """1 - erf(self), exact to the last places where that is tiny."""
+    """Return 1 - erf(self), exact to the last places where that is tiny."""
     return blockwise(xp, _erfc, out, self)
 
 
@@ -208,7 +208,7 @@ def _erfc(xp: ModuleType, x: Array) -> Array:
 
 
 def _erfc_tail(xp: ModuleType, v: Array) -> Array:
-    """erfc from 1.25 on. The square of `v` is taken of its upper half, exactly, and the rest apart."""
+    """Return erfc from 1.25 on. The square of `v` is taken of its upper half, exactly, and the rest apart."""
     split = v * (2.0**27 + 1 if v.dtype.itemsize == 8 else 2.0**12 + 1)
     upper = split - (split - v)
     return xp.exp(-upper * upper - 0.5625) * xp.exp((upper - v) * (upper + v) + _tail_exponent(xp, v)) / v
@@ -223,7 +223,7 @@ def _tail_exponent(xp: ModuleType, v: Array) -> Array:
 
 
 def erfcx(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """exp(self²) erfc(self)."""
+    """Return exp(self²) erfc(self)."""
     return blockwise(xp, _erfcx, out, self)
 
 
@@ -235,7 +235,7 @@ def _erfcx(xp: ModuleType, x: Array) -> Array:
 
 
 def log_ndtr(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The logarithm of the normal distribution function."""
+    """Return the logarithm of the normal distribution function."""
     return blockwise(xp, _log_ndtr, out, self)
 
 
@@ -248,17 +248,17 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
 
 
 def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The inverse of erf: infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of erf: infinite at -1 and 1, NaN beyond."""
     return blockwise(xp, lambda xp, y: _SQRT_HALF * _quantile(xp, 0.5 * y, 0.5 * (1 - xp.abs(y))), out, self)
 
 
 def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """The inverse of the normal distribution function: infinite at 0 and 1, NaN beyond."""
+    """Return the inverse of the normal distribution function: infinite at 0 and 1, NaN beyond."""
     return blockwise(xp, lambda xp, p: _quantile(xp, p - 0.5, xp.minimum(p, 1 - p)), out, self)
 
 
 def _quantile(xp: ModuleType, distance: Array, tail: Array) -> Array:
-    """Where the distribution function is 0.5 + `distance`, and `tail` is what it lacks to 0 or 1."""
+    """Return where the distribution function is 0.5 + `distance`, and `tail` is what it lacks to 0 or 1."""
     size = xp.abs(distance)
     root = xp.sqrt(-xp.log(tail))
     result = xp.full_like(distance, math.nan)

@@ -19,7 +19,7 @@ Unique = tuple[Array, Array, Array]
 
 
 def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
-    """The unique elements in order."""
+    """Return the unique elements in order."""
     check_ordered(self)
     elements = self.reshape(-1)
     if return_inverse:
@@ -32,15 +32,15 @@ def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, retu
 
 
 def unique_and_inverse(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool) -> tuple[Array, Array]:
-    """The unique elements in order, and the position of each element's equal among them."""
+    """Return the unique elements in order, and the position of each element's equal among them."""
     return unique(xp, self, sorted, return_inverse, False)[:2]
 
 
 def unique_slices(
     xp: ModuleType, self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
 ) -> Unique:
-    """The unique slices of `dim`, in the order of their elements. As in PyTorch, all three results are there in any
-    case."""
+    """Return the unique slices of `dim`, in the order of their elements. As in PyTorch, all three results are there in
+    any case."""
     rows = _rows(self, dim)
     order = xp.lexsort(xp.ascontiguousarray(rows.T[::-1])) if rows.size else xp.arange(len(rows))
     return _unique_rows(xp, self, dim, rows[order], order)
@@ -49,7 +49,7 @@ def unique_slices(
 def unique_neighbours(
     xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool, dim: int | None
 ) -> Unique:
-    """The elements without those equal to the one before, or the slices of `dim`."""
+    """Return the elements without those equal to the one before, or the slices of `dim`."""
     if dim is not None:
         return unique_neighbour_slices(xp, self, dim, return_inverse, return_counts)
     check_ordered(self)
@@ -60,20 +60,20 @@ def unique_neighbours(
 
 
 def unique_neighbour_slices(xp: ModuleType, self: Array, dim: int, return_inverse: bool, return_counts: bool) -> Unique:
-    """The slices of `dim` without those equal to the one before. As in PyTorch, all three results are there in any
-    case."""
+    """Return the slices of `dim` without those equal to the one before. As in PyTorch, all three results are there in
+    any case."""
     return _unique_rows(xp, self, dim, _rows(self, dim), None)
 
 
 def _rows(self: Array, dim: int) -> Array:
-    """One row for each slice of `dim`."""
+    """Return one row for each slice of `dim`."""
     dim = checked_dim(self, dim)
     order = (dim, *(each for each in range(self.ndim) if each != dim))
     return self.transpose(order).reshape(self.shape[dim], count([self.shape[each] for each in order[1:]]))
 
 
 def checked_dim(self: Array, dim: int) -> int:
-    """The dimension, counted from the first.
+    """Return the dimension, counted from the first.
 
     Raises IndexError where there is none, RuntimeError where its slices have no elements, DispatchError for complex
     ones.
@@ -110,7 +110,7 @@ def _differs_from_previous(xp: ModuleType, elements: Array) -> Array:
 
 
 def _ranks(xp: ModuleType, is_first: Array, order: Array | None) -> Array:
-    """The number of the run that each element belongs to; elements stand in `order`, or in their own."""
+    """Return the number of the run that each element belongs to; elements stand in `order`, or in their own."""
     runs = xp.cumsum(is_first, dtype="int64")
     runs -= 1
     if order is None:

@@ -22,26 +22,26 @@ _CUBIC = -0.75
 
 
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
-    """The element below each place."""
+    """Return the element below each place."""
     return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.0, *size))
 
 
 def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
-    """The element nearest to each place's centre."""
+    """Return the element nearest to each place's centre."""
     return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.5, *size))
 
 
 def upsample_linear(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    """Linear interpolation in each dimension; `align_corners`: the first and the last elements stay where they are."""
+    """Interpolate linearly in each dimension; `align_corners`: the first and the last elements stay where they are."""
     return _resized(xp, self, output_size, scales, lambda *size: _linear(xp, align_corners, *size))
 
 
 def upsample_cubic(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    """Cubic convolution in each dimension; beyond its ends the image goes on as it ends."""
+    """Convolve with a cubic in each dimension; beyond its ends the image goes on as it ends."""
     return _resized(xp, self, output_size, scales, lambda *size: _cubic(xp, align_corners, *size))
 
 
@@ -68,7 +68,7 @@ def _along(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
 
 
 def _step(size: int, wanted: int, scale: float | None, dtype: Any) -> Any:
-    """How far places of the result are apart in the image."""
+    """Return how far places of the result are apart in the image."""
     if scale is not None and scale > 0:
         return dtype.type(1.0 / scale)
     return dtype.type(size) / dtype.type(wanted)
@@ -80,7 +80,7 @@ def _nearest(xp: ModuleType, offset: float, size: int, wanted: int, scale: float
 
 
 def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Array:
-    """Where the elements of the result lie in the image, whose elements' centres are the whole numbers."""
+    """Return where the elements of the result lie in the image, whose elements' centres are the whole numbers."""
     number = xp.arange(wanted, dtype=dtype)
     if align_corners:
         return number * (dtype.type(size - 1) / dtype.type(wanted - 1) if wanted > 1 else dtype.type(0))
@@ -106,10 +106,10 @@ def _cubic(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: f
 
 
 def _inner(distance: Array) -> Array:
-    """The weight of an element less than 1 away."""
+    """Return the weight of an element less than 1 away."""
     return ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
 
 
 def _outer(distance: Array) -> Array:
-    """The weight of an element from 1 to 2 away."""
+    """Return the weight of an element from 1 to 2 away."""
     return ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC

@@ -19,14 +19,14 @@ Array = Any
 
 
 def retyped(xp: ModuleType, self: Array, dtype: DType, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """The memory from the array's first element on as another dtype, with this shape and these strides (in bytes)."""
+    """Return the memory from the array's first element on as another dtype, in this shape and these byte strides."""
     run = max(dtype.itemsize // self.itemsize, 1)
     first = strided(xp, self, (run,), (self.itemsize,)).view(dtype)
     return strided(xp, first, shape, strides)
 
 
 def view_dtype(xp: ModuleType, self: Array, dtype: object) -> Array:
-    """`view.dtype`: the bytes of the elements as another dtype; the last dimension grows or shrinks with the element.
+    """Return the elements' bytes as another dtype; the last dimension grows or shrinks accordingly (`view.dtype`).
 
     Raises RuntimeError where the sizes of the elements differ and the last dimension is not contiguous, or elements
     of the new size do not fit the shape or the strides. Any place in memory serves: PyTorch refuses storage offsets
@@ -55,7 +55,7 @@ def _check_divisible(self: Array, ratio: int, what: str) -> None:
 
 
 def view_as_real(xp: ModuleType, self: Array) -> Array:
-    """Complex numbers as pairs of real ones, along a new last dimension."""
+    """Return complex numbers as pairs of real ones, along a new last dimension."""
     dtype = as_dtype(self.dtype)
     if dtype not in COMPLEX:
         raise RuntimeError(f"view_as_real is only supported for complex tensors, but got {dtype}")
@@ -64,7 +64,7 @@ def view_as_real(xp: ModuleType, self: Array) -> Array:
 
 
 def view_as_complex(xp: ModuleType, self: Array) -> Array:
-    """Pairs of real numbers, along a last dimension of size 2, as complex ones.
+    """Return pairs of real numbers, along a last dimension of size 2, as complex ones.
 
     Raises RuntimeError where pairs do not lie in memory as complex numbers do, DispatchError for another dtype than
     float32 and float64.
@@ -84,7 +84,7 @@ def view_as_complex(xp: ModuleType, self: Array) -> Array:
 
 
 def unfold(xp: ModuleType, self: Array, dimension: int, size: int, step: int) -> Array:
-    """All windows of `size` places along a dimension, `step` apart; the places in a window are a new last dimension."""
+    """Return all windows of `size` places along a dimension, `step` apart; a new last dimension has their places."""
     dim = wrap_dim(dimension, self.ndim)
     length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
     if not holds(size >= 0):

@@ -22,21 +22,21 @@ def hamming_window(
     device: Any,
     pin_memory: Any,
 ) -> Array:
-    """alpha - beta cos(2 pi x)."""
+    """Return alpha - beta cos(2 pi x)."""
     return _cast(xp, window_length, alpha - beta * xp.cos(2 * pi * _places(xp, window_length, periodic)), dtype)
 
 
 def bartlett_window(
     xp: ModuleType, window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """A triangle from 0 to 1 and back."""
+    """Return a triangle from 0 to 1 and back."""
     return _cast(xp, window_length, 1 - xp.abs(2 * _places(xp, window_length, periodic) - 1), dtype)
 
 
 def blackman_window(
     xp: ModuleType, window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)."""
+    """Return 0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)."""
     places = 2 * pi * _places(xp, window_length, periodic)
     return _cast(xp, window_length, 0.42 - 0.5 * xp.cos(places) + 0.08 * xp.cos(2 * places), dtype)
 
@@ -51,14 +51,14 @@ def kaiser_window(
     device: Any,
     pin_memory: Any,
 ) -> Array:
-    """I0(beta sqrt(1 - (2x - 1)^2)) / I0(beta), with the modified Bessel function of the first kind."""
+    """Return I0(beta sqrt(1 - (2x - 1)^2)) / I0(beta), with the modified Bessel function of the first kind."""
     off_centre = 2 * _places(xp, window_length, periodic) - 1
     window = xp.i0(beta * xp.sqrt(xp.maximum(1 - off_centre**2, 0))) / xp.i0(xp.asarray([beta]))
     return _cast(xp, window_length, window, dtype)
 
 
 def _places(xp: ModuleType, length: int, periodic: bool) -> Array:
-    """Where the samples lie between 0 and 1; a periodic window leaves out the last one, which is its first again."""
+    """Return where the samples lie between 0 and 1; a periodic window leaves out the last one, which is its first."""
     return xp.arange(length) / max(length if periodic else length - 1, 1)
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.arrays.layouts import check_countable
-from opwright.rules.windows import per_dimension
+from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.shapes import strided
 
 Array = Any
@@ -20,7 +20,7 @@ Sizes = Sequence[int]
 
 
 def padded(xp: ModuleType, image: Array, padding: Sizes) -> Array:
-    """The image with zeros on both sides of its last dimensions; itself where there are none."""
+    """Return the image with zeros on both sides of its last dimensions; itself where there are none."""
     if not any(padding):
         return image
     sizes = [size + 2 * pad for size, pad in zip(image.shape[2:], padding, strict=True)]
@@ -43,7 +43,7 @@ def has_channels_last(image: Array) -> bool:
 
 
 def windows(xp: ModuleType, image: Array, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
-    """A view of shape (N, C, *windows, *kernel)."""
+    """Return a view of shape (N, C, *windows, *kernel)."""
     lists = zip(image.shape[2:], kernel, stride, dilation, strict=True)
     counts = [(size - gap * (extent - 1) - 1) // step + 1 for size, extent, step, gap in lists]
     steps = image.strides[2:]
@@ -56,7 +56,7 @@ def windows(xp: ModuleType, image: Array, kernel: Sizes, stride: Sizes, dilation
 def sum_of_windows(
     xp: ModuleType, columns: Array, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Array:
-    """The image of `sizes` in which each element is the sum of what the windows (N, C, *kernel, *windows) have there.
+    """Return the image of `sizes` whose elements are the sums of the windows (N, C, *kernel, *windows) there.
 
     What lies in the padding is dropped.
     """
@@ -76,7 +76,7 @@ def sum_of_windows(
 
 
 def im2col(xp: ModuleType, self: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Array:
-    """The windows of an image, each a column of all channels' elements."""
+    """Return the windows of an image, each a column of all channels' elements."""
     kernel, spread, pads, steps = (per_dimension("", each, 2) for each in (kernel_size, dilation, padding, stride))
     batched = self if self.ndim == 4 else self[None]
     found = windows(xp, padded(xp, batched, pads), kernel, steps, spread)
@@ -94,7 +94,7 @@ def col2im(
     padding: Sizes,
     stride: Sizes,
 ) -> Array:
-    """The image whose windows are the columns; where they overlap their sum."""
+    """Return the image whose windows are the columns; where they overlap their sum."""
     lists = (output_size, kernel_size, dilation, padding, stride)
     sizes, kernel, spread, pads, steps = (per_dimension("", each, 2) for each in lists)
     batched = self if self.ndim == 3 else self[None]

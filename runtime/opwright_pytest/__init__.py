@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options."""
     group = parser.getgroup("opwright", "operators of Opwright")
     group.addoption(
         "--opcheck", action="append", default=[], metavar="NAMESPACE", help="test every operator of the namespace"
@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """No files, if operators alone are to be tested."""
+    """Ignore all files, if operators alone are to be tested."""
     return True if config.getoption("--opcheck-only") else None
 
 
@@ -56,16 +56,16 @@ def _import(module: str) -> None:
 
 
 def _items(session: pytest.Session, namespace: str) -> Iterator[pytest.Item]:
-    """The tests of a namespace. Raises UsageError where it has no operators; a worker of pytest-xdist may not, and has
-    a test that does."""
+    """Yield the tests of a namespace. Raises UsageError where it has no operators; a worker of pytest-xdist may not,
+    and has a test that does."""
     from opwright import plugins
-    from opwright.dispatch.operator import operators
+    from opwright.dispatch.registry import registry
     from opwright.testing.checking import tests_of
 
     plugins.load()
-    found = [operators[name] for name in sorted(operators) if name.startswith(f"{namespace}::")]
+    found = [registry.operators[name] for name in sorted(registry.operators) if name.startswith(f"{namespace}::")]
     if not found:
-        known = ", ".join(sorted({name.partition("::")[0] for name in operators}))
+        known = ", ".join(sorted({name.partition("::")[0] for name in registry.operators}))
         problem = (
             f"--opcheck {namespace}: no operator of that namespace is defined; there are the namespaces {known}. Is "
             "the module that defines them imported (--opcheck-import MODULE)?"
@@ -88,7 +88,7 @@ class _Drawn:
         self._samples: list[Sample] | None = None
 
     def samples(self) -> list[Sample]:
-        """The arguments."""
+        """Return the arguments."""
         from opwright.testing.checking import draw_samples
 
         if self._samples is None:
@@ -104,11 +104,11 @@ class UnknownNamespace(pytest.Item):
         self._problem = problem
 
     def runtest(self) -> None:
-        """Fail."""
+        """Raise the error."""
         pytest.fail(self._problem, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where reports say that the test is."""
+        """Return where reports say that the test is."""
         return self.session.path, None, f"opcheck {self.name}"
 
 
@@ -121,7 +121,7 @@ class OperatorTest(pytest.Item):
         self._test = test
 
     def runtest(self) -> None:
-        """Check; skipped where no arguments are found that the operator takes."""
+        """Check the operator; skip where no arguments are found that it takes."""
         from opwright.testing import opcheck_all
 
         found = self._drawn.samples()
@@ -130,11 +130,11 @@ class OperatorTest(pytest.Item):
         opcheck_all(self._drawn.operator, test_utils=self._test, given=found)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What failed, without a traceback of the checks."""
+        """Return what failed, without a traceback of the checks."""
         from opwright.errors import OpCheckError
 
         return str(excinfo.value) if isinstance(excinfo.value, OpCheckError) else super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where reports say that the test is."""
+        """Return where reports say that the test is."""
         return self.session.path, None, f"opcheck {self.name}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright_codegen.cli import main
 
 _count = itertools.count()
@@ -86,7 +86,7 @@ def imported(run: Run) -> Iterator[ModuleType]:
     """The generated package, with every module of it compiled and imported; its operators are gone afterwards."""
     assert run.status == 0, run.stderr
     name = run.package.name
-    before = set(operators)
+    before = set(registry.operators)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)
@@ -112,5 +112,6 @@ def imported(run: Run) -> Iterator[ModuleType]:
             known for known in sys.modules if known.partition(".")[0] in (name, f"{name}_functions", "hostile_kernels")
         ]:
             del sys.modules[known]
-        for operator in [found for key, found in operators.items() if key not in before]:
-            operator.undefine()
+        with registry.lock:
+            for operator in [found for key, found in registry.operators.items() if key not in before]:
+                registry.undefine(operator)

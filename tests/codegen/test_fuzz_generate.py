@@ -20,7 +20,7 @@ from strategies import names, schemas
 
 import opwright
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.operator import operators as all_operators
+from opwright.dispatch.registry import registry
 from opwright.errors import ArgumentError, DispatchError
 from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
 from opwright_codegen.schema.rules import schema_problems
@@ -236,4 +236,4 @@ def test_any_schemas(found: list[FunctionSchema]) -> None:
 
 
 def operators_of(namespace: str) -> list[Operator]:
-    return [found for found in all_operators.values() if found.namespace == namespace]
+    return [found for found in registry.operators.values() if found.namespace == namespace]

@@ -15,7 +15,8 @@ import pytest
 from pipeline import Run, assert_refused, generate_project, imported, new_namespace
 
 from opwright.arrays.dtypes import float32, int64
-from opwright.dispatch.operator import Operator, operators
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
 from opwright.testing import Sample, opcheck_all
 from opwright.testing.arguments import draw
 
@@ -275,7 +276,7 @@ def outcome(folder: Path, schemas: str, derivatives: str, of: str = "") -> list[
         return [] if _CARET.search(run.stderr) else [f"no caret: {run.stderr}"]
     found = []
     with imported(run):
-        for name, operator in list(operators.items()):
+        for name, operator in list(registry.operators.items()):
             if name.startswith(f"{namespace}::{of}"):
                 found += [f"{name}: {text}" for text in _called(operator)]
     return found
@@ -293,7 +294,7 @@ SAMPLE = Random(10).sample(ALL, 120)
 def test_the_file_without_mistakes_works(tmp_path: Path) -> None:
     run, namespace = _run(tmp_path, SCHEMAS, DERIVATIVES)
     with imported(run):
-        for name, operator in list(operators.items()):
+        for name, operator in list(registry.operators.items()):
             if name.startswith(f"{namespace}::"):
                 args, kwargs = draw(operator, float32, "contiguous", Random(0))
                 if not name.endswith("rows"):  # whose drawn indices are out of range

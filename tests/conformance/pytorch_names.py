@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import opwright
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 
 WIDTH = 150
 INTRODUCTION = """\
@@ -84,7 +84,7 @@ def public_operators() -> Group:
     theirs = frozenset(
         name for name in base_names(torch._C._dispatch_get_all_op_names()) if not name.startswith(("_", "sym_"))
     )
-    return Group("operators and overloads (`ops.aten`)", theirs, base_names(operators))
+    return Group("operators and overloads (`ops.aten`)", theirs, base_names(registry.operators))
 
 
 def groups() -> list[Group]:

@@ -20,7 +20,7 @@ from sampling import FLOAT32, FLOAT64, sample
 import opwright
 from opwright import Tensor
 from opwright.autograd import gradcheck, gradgradcheck
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright.library import opcheck
 from opwright.library.custom_ops import vmap_rules
 from opwright.testing import assert_close
@@ -47,7 +47,7 @@ def theirs() -> Any:
 
 
 def test_it_has_every_operator_of_pytorch() -> None:
-    ours = {name.partition("::")[2] for name in operators if name.startswith(f"{NAMESPACE}::")}
+    ours = {name.partition("::")[2] for name in registry.operators if name.startswith(f"{NAMESPACE}::")}
     defined = {name for name, value in vars(theirs()).items() if isinstance(value, torch.library.CustomOpDef)}
     assert ours == {name for name in defined if name.startswith("numpy_")} and len(ours) == len(ENTRIES) == 11
 
@@ -148,7 +148,7 @@ def test_rules_for_vmap_do_what_a_loop_does(entry: Entry) -> None:
                 for each in zip(*rows, strict=True)
             ]
             in_dims = tuple(at % arg.ndim if isinstance(arg, np.ndarray) else None for arg in args)
-            found, dims = rule.function(SimpleNamespace(batch_size=3), in_dims, *map(to_opwright, args), **one.kwargs)
+            found, dims = rule(SimpleNamespace(batch_size=3), in_dims, *map(to_opwright, args), **one.kwargs)
             many = (
                 dims if isinstance(found, tuple) else [dims] * len(flat(found)) if isinstance(found, list) else [dims]
             )

@@ -21,9 +21,8 @@ from differentiating import (
 )
 
 import opwright
-from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.operator import operators as registered
+from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
 from opwright_codegen.schema.model import SchemaKind
 
@@ -44,11 +43,11 @@ KEYS = (DispatchKey.AutogradCPU, DispatchKey.AutogradCUDA, DispatchKey.AutogradM
 
 def all_operators() -> list[Operator]:
     assert opwright.ops.aten.add is not None  # which loads them
-    return [operator for name, operator in registered.items() if name.startswith("aten::")]
+    return [operator for name, operator in registry.operators.items() if name.startswith("aten::")]
 
 
 def source(operator: Operator, key: DispatchKey) -> str:
-    with lock:
+    with registry.lock:
         return operator.entry(key).source
 
 
@@ -85,7 +84,7 @@ def test_variants_are_recorded_if_the_functional_operator_is() -> None:
     names = of_kind(SchemaKind.INPLACE, SchemaKind.OUT, SchemaKind.MUTABLE)
     recorded = ("autograd kernel", "math kernel")
     lost = [name for name in names if sources.get(functional_of(name)) in recorded and sources[name] not in recorded]
-    assert [name for name in lost if reason(registered[f"aten::{name}"]) is None] == []
+    assert [name for name in lost if reason(registry.operators[f"aten::{name}"]) is None] == []
 
 
 def to_tensors(value: Any) -> Any:
@@ -132,9 +131,9 @@ NEVER_RECORDED = {
 @pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if functional_of(name) != name])
 def test_out_is_refused_where_gradients_would_be_lost(name: str) -> None:
     functional = functional_of(name)
-    found = differentiable_call(functional) if f"aten::{functional}" in registered else None
+    found = differentiable_call(functional) if f"aten::{functional}" in registry.operators else None
     if found is None:
-        assert functional in NEVER_RECORDED or reason(registered[f"aten::{functional}"]) is not None
+        assert functional in NEVER_RECORDED or reason(registry.operators[f"aten::{functional}"]) is not None
         return
     values, results = found
     outs = [argument.name for argument in schema_of(name).out_arguments]

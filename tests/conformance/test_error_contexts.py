@@ -14,8 +14,8 @@ from samples import SAMPLES
 from sampling import Sample
 
 import opwright
-from opwright.dispatch.kernel_forms import lock
-from opwright.dispatch.operator import find_operator, operators
+from opwright.dispatch.operator import find_operator
+from opwright.dispatch.registry import registry
 
 _WRONG: tuple[Any, ...] = (
     "nonsense", None, object(), -7, 1.5, [], [[]], ["x"], np.zeros((2, 3, 5, 7)), np.zeros(11, np.complex64),
@@ -78,7 +78,7 @@ def test_an_error_is_shown_alone(name: str) -> None:
     for args, kwargs in _mistakes(sample):
         for form in ("arrays", "recorded"):
             for function in functions:
-                with lock:
+                with registry.lock:
                     operator.forget_table()  # so that the call is a first one
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -91,8 +91,8 @@ def test_an_error_is_shown_alone(name: str) -> None:
 def test_an_error_of_a_python_operator_is_shown_alone(symbol: str, form: str) -> None:
     compute = eval(f"lambda x, y: x {symbol} y")
     for other in (np.zeros((3, 5, 7)), np.zeros(11, np.complex64), np.zeros((2, 3), np.float16)):
-        with lock:
-            for operator in operators.values():
+        with registry.lock:
+            for operator in registry.operators.values():
                 operator.forget_table()
         assert _called(compute, (opwright.zeros(2, 3), _given(other, form)), {}, form) == ""
 

@@ -13,7 +13,8 @@ import opwright
 from opwright import Tensor
 from opwright.arrays.dtypes import CANONICAL
 from opwright.dispatch.kernel_forms import Lazy
-from opwright.dispatch.operator import Operator, operators
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
 from opwright.testing.closeness import TOLERANCES
 
@@ -22,7 +23,7 @@ NUMBERS = (2, 0.5, -1, True, 2**62, -0.0)
 
 
 def fast_kernels() -> Iterator[tuple[Operator, Lazy]]:
-    for operator in operators.values():
+    for operator in registry.operators.values():
         for registration in operator.registrations.get(DispatchKey.CPU, ()):
             kernel = registration.kernel
             if type(kernel) is Lazy and kernel.dense:  # (other tests may have left custom operators)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright.testing import opcheck_all, samples
 
-NAMES = sorted(name for name in operators if name.startswith("aten::"))
+NAMES = sorted(name for name in registry.operators if name.startswith("aten::"))
 REASONS = {
     "views declared without aliases, as in PyTorch": "_unsafe_view unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "reads data that the fake has not, and has no tag that says so": "narrow one_hot tensor_split",
@@ -28,7 +28,7 @@ KNOWN = {name for names in REASONS.values() for name in names.split()}
 def test_operators_keep_to_their_schemas(letters: str) -> None:
     wrong = []
     for name in NAMES:
-        operator = operators[name]
+        operator = registry.operators[name]
         if operator.base[0] in letters and operator.base not in KNOWN:
             given = list(samples(operator, dtypes=[opwright.float32], situations=["contiguous"]))
             if given:

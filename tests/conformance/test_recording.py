@@ -132,7 +132,7 @@ def test_a_kernel_over_operators_is_recorded_as_a_whole() -> None:
     def doubled(self: opwright.Tensor) -> opwright.Tensor:
         return self + self
 
-    handle = opwright.dispatch.registry.register("aten::sin", "CPU", doubled)
+    handle = opwright.dispatch.registering.register("aten::sin", "CPU", doubled)
     try:
         x = leaf(3)
         y = opwright.sin(x)

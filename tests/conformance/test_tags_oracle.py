@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
@@ -18,7 +18,7 @@ OTHERWISE = dict.fromkeys(
 
 def test_tags() -> None:
     found, compared = [], 0
-    for name, operator in list(operators.items()):
+    for name, operator in list(registry.operators.items()):
         packet = getattr(torch.ops.aten, operator.base, None) if operator.namespace == "aten" else None
         if packet is None or (operator.overload or "default") not in packet.overloads():
             continue

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from opwright.dispatch import schema as _schema
-from opwright.dispatch.kernel_forms import kernels, lock
 from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
 
 _numbers = itertools.count()
 
@@ -30,10 +30,10 @@ class Maker:
         return operator
 
     def close(self) -> None:
-        with lock:
+        with registry.lock:
             for operator in self.made:
-                operator.undefine()
-                kernels.pop(operator.name, None)
+                registry.undefine(operator)
+                registry.kernels.pop(operator.name, None)
 
 
 @pytest.fixture

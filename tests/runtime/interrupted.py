@@ -20,10 +20,9 @@ import numpy as np
 
 import opwright
 from opwright import library, plugins
-from opwright.dispatch.kernel_forms import kernels, lock
-from opwright.dispatch.operator import find_operator, operators
-from opwright.dispatch.overloads import overloads
+from opwright.dispatch.operator import find_operator
 from opwright.dispatch.precedence import Entry
+from opwright.dispatch.registry import registry
 from opwright.library import Library
 from opwright.state import active_modes
 
@@ -44,7 +43,7 @@ def a_library() -> None:
     opwright.ops.interrupted_def.f(x).sum().backward()
     assert x.grad is not None and x.grad.tolist() == [3, 3]
     made.destroy()
-    assert "interrupted_def::f" not in operators
+    assert "interrupted_def::f" not in registry.operators
 
 
 def a_lost_library() -> None:
@@ -53,7 +52,7 @@ def a_lost_library() -> None:
     made.impl("f", lambda x: x.clone(), "CPU")
     del made
     gc.collect()
-    assert "interrupted_lost::f" not in operators
+    assert "interrupted_lost::f" not in registry.operators
 
 
 def a_custom_operator() -> None:
@@ -75,7 +74,7 @@ def a_generated_package() -> None:
         del sys.modules[name]
     package = importlib.import_module("interrupted_ops")
     for name in ("interrupted_ops::hypotenuse", "interrupted_ops::hypotenuse.out"):
-        with lock:
+        with registry.lock:
             find_operator(name).forget_table()
     assert np.array_equal(package.ops.hypotenuse(X, X), np.hypot(X, X))
     for registered in find_operator("interrupted_ops::hypotenuse").registrations.values():
@@ -92,7 +91,7 @@ def a_plugin() -> None:
 
 def first_calls() -> None:
     for name in ("add.Tensor", "exp", "sum.dim_IntList", "softmax.int", "mul_.Tensor"):
-        with lock:
+        with registry.lock:
             find_operator(f"aten::{name}").forget_table()
     x = opwright.ones(2, 3, requires_grad=True)
     ((x + X).exp().softmax(-1).sum([0, 1]) * x).sum().backward()
@@ -107,7 +106,9 @@ ACTIONS: tuple[Callable[[], None], ...] = (
 def check() -> None:
     """Nothing is held, and nothing is half there."""
     assert active_modes() is None
-    free = threading.Thread(target=lambda: lock.__enter__() or lock.__exit__(None, None, None), daemon=True)
+    free = threading.Thread(
+        target=lambda: registry.lock.__enter__() or registry.lock.__exit__(None, None, None), daemon=True
+    )
     free.start()
     free.join(20)
     assert not free.is_alive(), "the lock is held"
@@ -115,17 +116,17 @@ def check() -> None:
     taken.start()
     taken.join(20)
     assert not taken.is_alive(), "the plug-ins' lock is held"
-    with lock:
-        assert {name for name, known in overloads.items() for _ in known.operators} == {
-            f"{operator.namespace}::{operator.base}" for operator in operators.values()
+    with registry.lock:
+        assert {name for name, known in registry.overloads.items() for _ in known.operators} == {
+            f"{operator.namespace}::{operator.base}" for operator in registry.operators.values()
         }
-        for name, operator in operators.items():
-            assert kernels[name] is operator.registrations
-            assert overloads[f"{operator.namespace}::{operator.base}"].operators[operator.overload] is operator
+        for name, operator in registry.operators.items():
+            assert registry.kernels[name] is operator.registrations
+            assert registry.overloads[f"{operator.namespace}::{operator.base}"].operators[operator.overload] is operator
             for key, entry in operator._entries.items():
                 assert _parts(operator._compute_entry(key, operator.registrations)) == _parts(entry)
-        for name in kernels:
-            assert name in operators, f"{name} has kernels, and is not defined"
+        for name in registry.kernels:
+            assert name in registry.operators, f"{name} has kernels, and is not defined"
     assert signal.getsignal(signal.SIGINT) is signal.getsignal(signal.SIGALRM) is interrupt
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from opwright import dispatch
-from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import Handle, register, register_fallback
+from opwright.dispatch.registering import Handle, register, register_fallback
+from opwright.dispatch.registry import registry
 from opwright.keys import PYTORCH_NAMES, RUNTIME_KEYS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
@@ -89,8 +89,8 @@ class Both:
         del self.torch_operator
         for handle in self.fallbacks:
             handle.remove()
-        with lock:
-            self.operator.undefine()
+        with registry.lock:
+            registry.undefine(self.operator)
 
 
 @pytest.fixture

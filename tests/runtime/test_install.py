@@ -12,7 +12,7 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registry import install
+from opwright.dispatch.registering import install
 from opwright.errors import DispatchError
 from opwright.tensors.tensor import wrap
 
@@ -52,7 +52,7 @@ def test_imported_at_the_first_call(define: Maker, module: Path) -> None:
 def test_a_module_may_register_while_it_is_imported(define: Maker, module: Path) -> None:
     operator = define("f(Tensor x) -> int")
     module.write_text(
-        "from opwright.dispatch.registry import register\n"
+        "from opwright.dispatch.registering import register\n"
         f"register({operator.name!r}, 'CPU', lambda x: 2)\n"
         "def general(x): return 1\n"
     )

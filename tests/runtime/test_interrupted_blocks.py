@@ -183,7 +183,7 @@ def is_enabled() -> object:
 
 
 def kernels() -> object:
-    return opwright.dispatch.operator.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
+    return opwright.dispatch.registry.registry.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
 
 
 def random_state() -> object:

@@ -13,7 +13,7 @@ import pytest
 from opwright import dispatch
 from opwright.arrays.devices import Backend, register_backend
 from opwright.dispatch.namespaces import ops
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import Library, register_array_kernel
 from opwright.tensors.tensor import Tensor, wrap
@@ -93,7 +93,7 @@ def test_own_and_foreign_namespaces(library: Library) -> None:
         library.impl("other::g", lambda x: 1)
     name = f"{library.ns}::f"
     library.destroy()
-    assert name not in operators
+    assert name not in registry.operators
 
 
 def test_impl_before_define() -> None:

@@ -16,9 +16,7 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch, library
 from opwright.dispatch import KeySet
-from opwright.dispatch.kernel_forms import kernels
-from opwright.dispatch.operator import operators
-from opwright.dispatch.overloads import overloads
+from opwright.dispatch.registry import registry
 from opwright.errors import ArgumentError, DispatchError, RegistrationError
 from opwright.library import Library
 from opwright.tensors.tensor import wrap
@@ -67,7 +65,7 @@ def test_define_in_a_library_goes_with_it(lib: Library) -> None:
     assert kernel(X) == ops(lib).f(X) == 3
     assert set(dispatch.registrations(f"{lib.ns}::f")) == {"CPU", "CUDA"}  # no GPU is asked for
     lib.destroy()
-    assert f"{lib.ns}::f" not in operators
+    assert f"{lib.ns}::f" not in registry.operators
 
 
 def test_the_decorators_of_a_library(lib: Library) -> None:
@@ -118,7 +116,7 @@ def test_what_the_functions_refuse(lib: Library) -> None:
         library.impl(f"{ns}::f", ("cpu", "cuda"), 3, lib=lib)  # type: ignore[call-overload]
     with pytest.raises(RegistrationError, match="does not exist"):
         library.register_fake(f"{ns}::f", one, lib=lib)
-    assert not dir(ops(lib)) and not kernels.get(f"{ns}::f")
+    assert not dir(ops(lib)) and not registry.kernels.get(f"{ns}::f")
 
 
 def test_a_generated_namespace_has_its_definer() -> None:
@@ -308,7 +306,7 @@ def test_a_held_packet_sees_what_is_defined_again(lib: Library) -> None:
     lib.impl("f", one, "CPU")
     packet, namespace = ops(lib).f, ops(lib)
     lib.destroy()
-    assert (f"{lib.ns}::f" in overloads, lib.ns in opwright.ops.__dict__) == (False, False)
+    assert (f"{lib.ns}::f" in registry.overloads, lib.ns in opwright.ops.__dict__) == (False, False)
     with pytest.raises(ArgumentError, match="no overloads left"):
         packet(X)
     again = Library(lib.ns, "FRAGMENT")

@@ -17,9 +17,7 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
-from opwright.dispatch.kernel_forms import kernels, lock
-from opwright.dispatch.operator import operators
-from opwright.dispatch.overloads import overloads
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError
 from opwright.library import Library, custom_op, get_kernel
 from opwright.tensors.tensor import wrap
@@ -45,7 +43,7 @@ def returning(number: int) -> Callable[[Tensor], int]:
 def wait_until_gone(name: str) -> None:
     """Another thread may be collecting it, or hold the lock, and drops it when it has done."""
     deadline = time.monotonic() + 60
-    while name in operators:
+    while name in registry.operators:
         gc.collect()
         assert time.monotonic() < deadline
 
@@ -92,7 +90,7 @@ class Worker(threading.Thread):
 
     def shared_operator(self) -> None:
         """All override it: some thread's kernel answers, never none, and never one of a thread that is no worker."""
-        operator = operators[f"{NAMESPACE}::shared"]
+        operator = registry.operators[f"{NAMESPACE}::shared"]
         with opwright.library._scoped_library(NAMESPACE, "IMPL") as library:
             library.impl("shared", returning(self.number), ("CPU", "AutogradCPU")[self.number % 2])
             kernel = get_kernel(operator, ("CPU", "AutogradCPU")[self.number % 2])
@@ -112,14 +110,14 @@ class Worker(threading.Thread):
         with one_fallback, opwright.library._scoped_library("_", "IMPL", "Tracer") as library:
             library.fallback(go_on, with_keyset=True)
             with dispatch.include_keys("Tracer"):
-                assert 0 <= operators[f"{NAMESPACE}::shared"](X) < THREADS
+                assert 0 <= registry.operators[f"{NAMESPACE}::shared"](X) < THREADS
 
     def lost(self) -> None:
         """Dropped by nobody but the garbage collector, in a cycle."""
         library = Library(NAMESPACE, "FRAGMENT")
         library.define(f"lost{self.number}(Tensor x) -> int")
         library.impl(f"lost{self.number}", returning(self.number), "CPU")
-        assert operators[f"{NAMESPACE}::lost{self.number}"](X) == self.number
+        assert registry.operators[f"{NAMESPACE}::lost{self.number}"](X) == self.number
         library.itself = library  # type: ignore[attr-defined]
         del library
         if self.rounds % 8 == 3:
@@ -166,21 +164,21 @@ def test_threads_that_register_dispatch_and_drop(seconds: int) -> None:
     gc.collect()
     assert dispatch.table(f"{NAMESPACE}::shared") == before
     library.destroy()
-    for registry in (operators, overloads, kernels):
-        assert not [name for name in registry if name.startswith(f"{NAMESPACE}::")]
+    for table in (registry.operators, registry.overloads, registry.kernels):
+        assert not [name for name in table if name.startswith(f"{NAMESPACE}::")]
 
 
 def test_garbage_waits_while_the_lock_is_held() -> None:
     """A library found to be garbage in the middle of a registration goes when that is done."""
     library = Library("waiting", "FRAGMENT")
     library.define("f(Tensor x) -> int")
-    with lock:
+    with registry.lock:
         del library
         gc.collect()
-        with lock:
-            assert "waiting::f" in operators
-        assert "waiting::f" in operators
-    assert "waiting::f" not in operators
+        with registry.lock:
+            assert "waiting::f" in registry.operators
+        assert "waiting::f" in registry.operators
+    assert "waiting::f" not in registry.operators
 
 
 PROGRAM = """

@@ -16,7 +16,7 @@ from checked_operators import define, x
 
 import opwright
 from opwright.dispatch.kernel_forms import Shim
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.errors import OpCheckError
 from opwright.library import Library
 from opwright.tensors.tensor import wrap

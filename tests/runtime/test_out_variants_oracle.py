@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatch.operator import Operator, operators
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.library import Library, check_out_variant, to_out_variant
 
@@ -30,7 +31,7 @@ def test_every_operator_has_the_out_variant_that_it_has_in_pytorch() -> None:
     opwright.ops.aten.add  # noqa: B018 (defines them all)
     different = {}
     found = 0
-    for name, operator in list(operators.items()):
+    for name, operator in list(registry.operators.items()):
         their_op = getattr(getattr(torch.ops.aten, operator.base, None), operator.overload or "default", None)
         if operator.namespace != "aten" or their_op is None:
             continue

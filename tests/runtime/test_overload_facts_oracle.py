@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle
@@ -33,7 +33,7 @@ def about(argument: Any) -> Any:
 
 def shared() -> list[tuple[Any, Any]]:
     found = []
-    for op in list(operators.values()):
+    for op in list(registry.operators.values()):
         if op.namespace == "aten":
             packet = getattr(torch.ops.aten, op.base)
             found.append((getattr(packet, op.overload or "default"), op))

@@ -12,7 +12,7 @@ from conftest import Maker
 
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.packets import Packet, packet
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.errors import ArgumentError, DispatchError
 from opwright.tensors.tensor import wrap
 

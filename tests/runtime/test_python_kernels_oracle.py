@@ -10,7 +10,7 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.errors import DispatchError
 from opwright.tensors.tensor import wrap
 

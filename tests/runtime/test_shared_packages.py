@@ -7,7 +7,7 @@ from conftest import Maker
 
 from opwright.dispatch.generated import Declarations
 from opwright.dispatch.kernel_forms import Unbound
-from opwright.dispatch.registry import install
+from opwright.dispatch.registering import install
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 

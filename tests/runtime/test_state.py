@@ -12,7 +12,7 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.fake import FakeTensorMode
 from opwright.state import active_modes, below_autograd, exclude_keys, include_keys
 from opwright.tensors.tensor import Tensor, wrap

@@ -8,7 +8,7 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.errors import RegistrationError
 
 

@@ -1,4 +1,4 @@
-"""Which kernel serves which operator and key: a function of the kernel modules, an expression, or an unbound name."""
+"""The kernel that serves each operator and key: a function of the kernel modules, an expression, or an unbound name."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class Unbound:
 
 @dataclass(frozen=True, slots=True)
 class VariantOf:
-    """What this operator of the same group computes, written to the arguments that the schema says."""
+    """A variant: what this operator of the same group computes, written to the arguments that the schema says."""
 
     view: OperatorView
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionalOf:
-    """Does what this in-place or mutable operator of the same group does, to copies of what it writes."""
+    """A functional variant: what this in-place or mutable operator of its group does, to copies of what it writes."""
 
     view: OperatorView
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
+    """The kernel that serves an operator at a key. `base` is the operator whose kernel and meta it is: often itself."""
 
     view: OperatorView
     base: Operator
@@ -80,19 +80,19 @@ class Binding:
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
-        """Everything that an inline kernel refers to."""
+        """Yield everything that an inline kernel refers to."""
         if isinstance(self.kernel, Inline):
             yield from (node for node in walk(self.kernel.formula) if isinstance(node, Reference))
 
     def rule_paths(self) -> Iterator[str]:
-        """The rules that `meta` gives by path, `module:name`."""
+        """Yield the rules that `meta` gives by path, `module:name`."""
         formulas = self.meta.formulas if isinstance(self.meta, Plans) else ()
         for node in (node for formula in formulas for node in walk(formula)):
             if isinstance(node, Reference) and node.kind is Kind.RULE and ":" in node.name:
                 yield node.name
 
     def modules(self) -> Iterator[tuple[str, str]]:
-        """The modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
+        """Yield the modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
         is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
         if isinstance(self.kernel, Named) and not is_fake:
             yield self.kernel.function.module, "kernels"
@@ -103,7 +103,7 @@ class Binding:
 def bind(
     view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, *, strict: bool
 ) -> list[Binding]:
-    """The bindings of all operators, in schema order. Raises SchemaErrors for what cannot be bound."""
+    """Return the bindings of all operators, in schema order. Raises SchemaErrors for what cannot be bound."""
     binder = _Binder(view, operators, kernels, rules, strict)
     found = [binding for operator in view.operators.values() for binding in binder.bindings(operator)]
     binder.errors.raise_if_any()
@@ -144,7 +144,7 @@ class _Binder:
         return [*found, *_fakes(found)]
 
     def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
-        """For a variant that no kernel of its own serves: the operator that computes its results."""
+        """Return the operator that computes the results of a variant that no kernel of its own serves."""
         if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
             return None
         if operator.kind is SchemaKind.FUNCTIONAL:
@@ -162,7 +162,7 @@ class _Binder:
         return VariantOf(self._views[source.name])
 
     def _written_source(self, operator: Operator) -> Operator | None:
-        """The operator that a made functional variant was made from, if a kernel serves that."""
+        """Return the operator that a made functional variant was made from, if a kernel serves that."""
         if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
             return None
         group = self._groups[operator.name]
@@ -248,7 +248,7 @@ class _Binder:
 
 
 def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
-    """The binding of the Meta key that follows from `meta`, where the operator names no kernel for it."""
+    """Yield the binding of the Meta key that follows from `meta`, where the operator names no kernel for it."""
     planned = next((binding for binding in found if binding.meta is not None), None)
     if planned is not None and not any(binding.key == "Meta" for binding in found):
         yield replace(planned, key="Meta")
@@ -282,7 +282,7 @@ def _is_served(key: str) -> bool:
 
 
 def result_formulas(kernel: Inline, count: int) -> tuple[Formula, ...] | None:
-    """The formulas of several outputs, where the kernel gives each its own."""
+    """Return the formulas of several outputs, where the kernel gives each its own."""
     match kernel.formula:
         case Tuple(items) if len(items) == count:
             return items
@@ -291,10 +291,10 @@ def result_formulas(kernel: Inline, count: int) -> tuple[Formula, ...] | None:
 
 
 def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
-    """Those that a backend's module has shims for."""
+    """Return the bindings that a backend's module has shims for."""
     return [b for b in bindings if b.key == key and not isinstance(b.kernel, Unbound)]
 
 
 def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
-    """Those above the backends whose kernels are expressions, or variants of others."""
+    """Return the bindings above the backends whose kernels are expressions, or variants of others."""
     return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf, FunctionalOf))]

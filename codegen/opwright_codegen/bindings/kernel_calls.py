@@ -1,4 +1,4 @@
-"""Whether a kernel can be called as its operator calls it, and gives as many results; whether views are views."""
+"""Checks of kernels: each can be called as its operator calls it and gives as many results; views are views."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ _ONE_BY_ONE = ("Any", "Array", "Operand", "Any | None")
 
 
 def operand_problems(call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span) -> Iterator[SchemaError]:
-    """Lists of tensors where a rule takes tensors one by one, and tensors where it takes a list."""
+    """Yield an error for lists of tensors where a rule takes them one by one, and tensors where it takes a list."""
     types = {argument.name: argument.type for argument in schema.arguments}
     operands = [p.annotation for p in rule.positional if p.annotation in _ONE_BY_ONE]
     has_core = any(p.annotation == "CoreDimensions" for p in rule.positional)

@@ -1,4 +1,4 @@
-"""What `meta` says of results: formulas over rules, or a view of an argument.
+"""The meaning of `meta`: formulas over rules, or a view of an argument.
 
 Note [Operands of rules]
 A kernel gets arrays cast to the dtype that the plan computes in: `plan.operands`. Which arguments those are follows
@@ -28,7 +28,7 @@ __all__ = ["Meta", "MetaBinder", "Plans", "ViewOf"]
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """`meta` as formulas: one for each output, or a single one whose rule returns a plan for each.
+    """A `meta` of formulas: one for each output, or a single one whose rule returns a plan for each.
 
     `operands` are the arguments that the rule's operands are, None where one is no argument; `is_list`: they are the
     elements of the only one.
@@ -41,7 +41,7 @@ class Plans:
 
 @dataclass(frozen=True, slots=True)
 class ViewOf:
-    """`meta: view`: results share the memory of this argument."""
+    """A `meta: view`: results share the memory of this argument."""
 
     argument: str
 
@@ -50,7 +50,7 @@ Meta = Plans | ViewOf | None
 
 
 class MetaBinder:
-    """Binds each `meta` once. Wrong calls of rules are added to the errors; all else that is wrong is raised."""
+    """The binder of each `meta`, once. Wrong calls of rules are added to the errors; other mistakes are raised."""
 
     def __init__(self, rules: KernelModules, errors: Errors) -> None:
         self._rules = rules
@@ -58,7 +58,7 @@ class MetaBinder:
         self._bound: dict[str, Meta] = {}
 
     def bind(self, base: Operator) -> Meta:
-        """The bound `meta` of an operator. Raises SchemaError."""
+        """Return the bound `meta` of an operator. Raises SchemaError."""
         if base.name not in self._bound:
             self._bound[base.name] = self._bind(base)
         return self._bound[base.name]
@@ -135,7 +135,7 @@ def _rule_name(call: Call) -> str:
 
 
 def _operands(rule: KernelFunction, arguments: Sequence[Formula]) -> tuple[tuple[str | None, ...], bool]:
-    """Note [Operands of rules]."""
+    """Return the arguments that are operands, and whether they are one list: Note [Operands of rules]."""
     found: list[str | None] = []
     is_list = False
     positional = rule.positional

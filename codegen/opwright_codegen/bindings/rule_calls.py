@@ -1,4 +1,4 @@
-"""Whether `meta` calls a rule as it wants to be called: number and names of arguments, known words, integer sizes.
+"""Checks of calls of rules in `meta`: number and names of arguments, known words, integer sizes.
 
 What a rule wants is read off its annotations: `int` and sequences of it are sizes and dimensions, `Literal[...]` lists
 the words that are known, `DtypeKinds` are words of dtypes, and `CoreDimensions` is a signature as NumPy writes it.
@@ -185,7 +185,7 @@ def _constants(value: Formula) -> Iterator[Constant]:
 
 
 def _not_integer(value: Formula, schema: FunctionSchema, none: bool) -> tuple[Formula, str] | None:
-    """The part of a formula that is surely no integer, and what it is; None where there is none."""
+    """Return the part of a formula that is surely no integer, and what it is; None where there is none."""
     match value:
         case Constant(None):
             return None if none else (value, "this is None")
@@ -216,7 +216,7 @@ def _a(noun: str) -> str:
 
 
 def _check_signature(call: Call, rule: KernelFunction, at: Span) -> Iterator[SchemaError]:
-    """`"(m,k),(k,n)->(m,n)"`: well formed, a group for each operand, and no output size from nowhere."""
+    """Check a signature such as `"(m,k),(k,n)->(m,n)"`: well formed, a group for each operand, no size from nowhere."""
     first = rule.positional[:1]
     if not (first and first[0].annotation == "CoreDimensions" and call.arguments):
         return

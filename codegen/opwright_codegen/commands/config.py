@@ -1,4 +1,4 @@
-"""[tool.opwright] of pyproject.toml: which schemas, kernels and rules there are, and where the output goes."""
+"""The table [tool.opwright] of pyproject.toml: the schemas, kernels and rules there are, and where output goes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Config", "find_config", "read_config"]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Paths are joined to `root`, the folder of pyproject.toml, or the working directory where there is none.
+    """The settings of a project. Paths are joined to `root`, pyproject.toml's folder, or else the working directory.
 
     `output` is one folder, or one for each namespace. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
@@ -39,7 +39,7 @@ class Config:
 
 
 def find_config(start: Path) -> Config:
-    """The configuration of the nearest folder, from `start` upwards, whose pyproject.toml has [tool.opwright]."""
+    """Return the configuration of the nearest folder, from `start` up, whose pyproject.toml has [tool.opwright]."""
     for folder in (start, *start.parents):
         path = folder / "pyproject.toml"
         if path.is_file() and "tool.opwright" in path.read_text(encoding="utf-8", errors="replace"):
@@ -50,7 +50,7 @@ def find_config(start: Path) -> Config:
 
 
 def read_config(path: Path) -> Config | None:
-    """What [tool.opwright] of this file says; None where it has no such table. Raises SchemaErrors."""
+    """Return what [tool.opwright] of this file says; None where it has no such table. Raises SchemaErrors."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -140,7 +140,7 @@ class _Reader:
         self._errors.add(SchemaError("wrong-setting", message, self._key_span(key), hint))
 
     def _key_span(self, key: str) -> Span | None:
-        """Where the key stands, as far as a search of the table's lines tells: tomllib keeps no positions."""
+        """Return where the key stands, as far as a search of the table's lines tells: tomllib keeps no positions."""
         text = self._source.text
         header = re.search(r"^[ \t]*\[tool\.opwright\b", text, re.MULTILINE)
         start = header.start() if header else 0

@@ -41,7 +41,7 @@ def show_explanations(code: str | None, markdown: bool, out: TextIO) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Holds what the generator says of one problem, and its code."""
+    """The text that the generator gives for one problem, and its code."""
 
     code: str
     text: str
@@ -62,7 +62,7 @@ def problems_of(files: Mapping[str, str]) -> tuple[Said, ...]:
 
 
 def _config(files: Mapping[str, str], root: Path) -> Config:
-    """The configuration of an example: that of its pyproject.toml, else one that names its files."""
+    """Return the configuration of an example: that of its pyproject.toml, else one that names its files."""
     if "pyproject.toml" in files:
         found = read_config(Path("pyproject.toml"))
         assert found is not None  # the example has the table
@@ -125,7 +125,7 @@ def _blocks(title: str, files: Mapping[str, str]) -> Iterator[str]:
 
 
 def _mended(explanation: Explanation) -> dict[str, str]:
-    """The files that differ from the wrong ones."""
+    """Return the files that differ from the wrong ones."""
     return {name: text for name, text in explanation.right.items() if text != explanation.wrong.get(name)}
 
 

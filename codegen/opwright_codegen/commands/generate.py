@@ -40,8 +40,8 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Holds what one run of the generator works on. `project` is the folder of the configuration that names its
-    schemas; `named` are the modules that schemas name by path, as far as they were read."""
+    """The data of one run of the generator. `project` is the folder of the configuration that names its schemas;
+    `named` are the modules that schemas name by path, as far as they were read."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Where modules of kernels are looked for before the installed ones: the project, and beside the schemas."""
+        """Return where modules of kernels are looked for before the installed ones: the project, and beside schemas."""
         return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
 
     @property
@@ -70,7 +70,7 @@ class Job:
 
     @property
     def base(self) -> Path:
-        """The folder that keeps the stamp of a run."""
+        """Return the folder that keeps the stamp of a run."""
         if isinstance(self.output, Path):
             return self.output
         if not self.output:
@@ -78,7 +78,7 @@ class Job:
         return next(iter(self.output.values()))
 
     def folder(self, namespace: str, namespaces: Sequence[str]) -> Path:
-        """Where the package of `namespace` goes: below the one folder, where there are several namespaces."""
+        """Return where the package of `namespace` goes: below the one folder, where there are several namespaces."""
         if not isinstance(self.output, dict):
             return self.base if len(namespaces) == 1 else self.base / namespace
         if namespace not in self.output:
@@ -87,7 +87,7 @@ class Job:
         return self.output[namespace]
 
     def inputs(self) -> tuple[Path, ...]:
-        """All files that the output follows from, those of the generator aside."""
+        """Return all files that the output follows from, those of the generator aside."""
         modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
         used = (path for package in self.used_packages() for path in package.files())
         settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
@@ -95,24 +95,24 @@ class Job:
 
     @property
     def data(self) -> tuple[Path, ...]:
-        """The files that declare something."""
+        """Return the files that declare something."""
         return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
 
     def used_packages(self) -> tuple[UsedPackage, ...]:
-        """The packages whose operators formulas may call. None builds upon itself."""
+        """Return the packages whose operators formulas may call. None builds upon itself."""
         outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
         own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
         return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
 
     def options(self) -> str:
-        """All else that the output follows from."""
+        """Return all else that the output follows from."""
         return repr(
             (str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.uses, self.project is None)
         )
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
-    """The configuration, with what the command line says in its place. Raises UsageError where neither says enough.
+    """Return the configuration, with what the command line says in its place. Raises UsageError for too little.
 
     The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
     of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
@@ -192,14 +192,14 @@ def check(job: Job, out: TextIO) -> int:
 
 
 def read_operators(job: Job) -> OperatorSet:
-    """All operators of the job. Raises SchemaErrors."""
+    """Return all operators of the job. Raises SchemaErrors."""
     from opwright_codegen.read.files import read
 
     return read(job.schemas, job.tags)
 
 
 def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:
-    """The derivatives of the job, None where it has none. Raises SchemaErrors."""
+    """Return the derivatives of the job, None where it has none. Raises SchemaErrors."""
     if job.derivatives is None:
         return None
     from opwright_codegen.derivatives.files import read_derivatives
@@ -208,7 +208,7 @@ def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | No
 
 
 def gradient_modules(job: Job) -> KernelModules:
-    """The modules of backward functions."""
+    """Return the modules of backward functions."""
     from opwright_codegen.kernels.modules import KernelModules
 
     return KernelModules(job.gradients, job.roots, of="backward function", named=job.named, allowed=job.packages)
@@ -221,7 +221,7 @@ def render_namespace(
     folder: Path | None,
     derivatives: DerivativeSet | None = None,
 ) -> dict[str, str]:
-    """The files of one namespace, name to text. Raises SchemaErrors."""
+    """Return the files of one namespace, name to text. Raises SchemaErrors."""
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.output.render import render
     from opwright_codegen.views.names import is_word
@@ -255,7 +255,7 @@ def _only_namespace(operators: OperatorSet, namespace: str) -> OperatorSet:
 
 
 def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
-    """What a run changes in each folder, and the seconds that its stages took."""
+    """Return what a run changes in each folder, and the seconds that its stages took."""
     start = time.perf_counter()
     operators = read_operators(job)
     derivatives = read_job_derivatives(job, operators)
@@ -270,7 +270,7 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
 
 
 def _input_hashes(job: Job) -> dict[str, str]:
-    """Hashes by names that are the same on every machine: paths in the project, file names elsewhere."""
+    """Return hashes by names that are the same on every machine: paths in the project, file names elsewhere."""
     found = {}
     for path in job.data:
         whole, root = path.resolve(), job.root.resolve()

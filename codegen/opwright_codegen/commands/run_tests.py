@@ -52,7 +52,7 @@ def _each(option: str, values: Sequence[str]) -> list[str]:
 
 
 def _root(package: Path) -> Path:
-    """The folder that a package is imported from."""
+    """Return the folder that a package is imported from."""
     folder = package.parent
     while (folder / "__init__.py").is_file():
         folder = folder.parent

@@ -91,7 +91,7 @@ def table(name: str, modules: Sequence[str], out: TextIO) -> int:
 
 
 def _find(operators: OperatorSet, name: str) -> list[Operator]:
-    """The operator of this name, with or without namespace; or all overloads of one that has this base name."""
+    """Return the operator of this name, with or without namespace; or all overloads of one that has this base name."""
     all_operators = operators.operators.values()
     exact = [found for found in all_operators if name in (found.name, found.name.partition("::")[2])]
     overloads = [found for found in all_operators if name in _base_names(found)]
@@ -139,7 +139,7 @@ def _kernels(operator: Operator) -> Iterator[str]:
 
 
 def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
-    """The code of an operator in each generated file."""
+    """Print the code of an operator in each generated file."""
     for file, text in texts.items():
         for place, block in enumerate((*text_about(text, schema), *_blocks(text, schema))):
             print(f"\n  {file}" if place == 0 else "", file=out)
@@ -147,7 +147,7 @@ def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
 
 
 def _blocks(text: str, schema: str) -> Iterator[list[str]]:
-    """The blocks of a generated file that stand under a schema, up to the next two empty lines."""
+    """Yield the blocks of a generated file that stand under a schema, up to the next two empty lines."""
     from opwright_codegen.views.layout import fill_comment
 
     heading = fill_comment(schema).splitlines()

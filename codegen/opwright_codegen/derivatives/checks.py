@@ -1,4 +1,4 @@
-"""What the lines of an entry of derivatives.yaml may say of its operator's inputs and outputs."""
+"""Checks of the lines of an entry of derivatives.yaml against its operator's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def check_forward(line: Line, lines: Sequence[Line], derivatives: Sequence[Deriv
 
 
 def gradient_problems(schema: FunctionSchema, derivatives: Sequence[Derivative]) -> Iterator[SchemaError]:
-    """What is wrong with how the formulas of an entry call gradients: all in one way."""
+    """Yield what is wrong with how the formulas of an entry call gradients: all in one way."""
     first: dict[str, Derivative] = {}
     for derivative in derivatives:
         for name in derivative.gradient_names:

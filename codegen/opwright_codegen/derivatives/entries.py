@@ -33,7 +33,7 @@ __all__ = ["Block", "Entry", "Line", "read_derivative_entries"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`self, other: formula`: the names, each with its place, and the text."""
+    """A line `self, other: formula`: the names, each with its place, and the text."""
 
     names: tuple[Text, ...]
     text: Text
@@ -67,7 +67,7 @@ _NO_CONDITION = ("yes", "no", "on", "off", "~", "null", "0", "1")  # somebody me
 
 
 def read_derivative_entries(source: Source, errors: Errors) -> Iterator[Entry]:
-    """The entries that `source` holds; what is wrong goes to `errors`."""
+    """Yield the entries that `source` holds; what is wrong goes to `errors`."""
     for node in read_entries(source, errors):
         if type(node) is not MappingNode:
             errors.add(wrong_type("a mapping", node, source, "write '- name: sin(Tensor self) -> Tensor'"))
@@ -130,7 +130,7 @@ def _lines(pairs: Mapping[str, Pair], source: Source, errors: Errors) -> Iterato
 
 
 def _names(key: ScalarNode, source: Source) -> Iterator[Text]:
-    """`self, other` as names with their places."""
+    """Yield the names of `self, other` with their places."""
     span = text_span(key, source)
     at = 0
     for part in key.text.split(","):

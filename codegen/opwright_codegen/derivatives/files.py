@@ -1,4 +1,4 @@
-"""derivatives.yaml to a DerivativeSet: every entry finds its operator, every line its inputs or outputs."""
+"""The reading of derivatives.yaml: every entry finds its operator, every line its inputs or outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Language", "read_derivatives", "read_derivatives_text"]
 
 
 class Language(Protocol):
-    """What formulas are written in. All methods raise SchemaError for a text that is none."""
+    """The language of formulas. All methods raise SchemaError for a text that is none."""
 
     def derivative(
         self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
@@ -50,7 +50,7 @@ def read_derivatives(
     functions: KernelModules | None = None,
     used: Sequence[UsedPackage] = (),
 ) -> DerivativeSet:
-    """The derivatives that the file declares, for these operators.
+    """Return the derivatives that the file declares, for these operators.
 
     With `functions`, the modules of backward functions, formulas are in our language and every name in them is
     resolved, to operators of the same namespace or of the packages `used` too. Without, the file is one of PyTorch:
@@ -67,7 +67,7 @@ def read_derivatives_text(
     path: str = "<text>",
     used: Sequence[UsedPackage] = (),
 ) -> DerivativeSet:
-    """What `read_derivatives` gives for a file that holds `text`."""
+    """Read the derivatives of a file that holds `text`."""
     return _read(Source(path, text), operators, functions, used)
 
 
@@ -116,7 +116,7 @@ def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[U
 
 
 def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
-    """The operator with the entry's schema. Raises SchemaError that lists what there is instead."""
+    """Return the operator with the entry's schema. Raises SchemaError that lists what there is instead."""
     schema = entry.schema
     operator = operators.operators.get(str(schema.name))
     if operator is not None and operator.schema == schema:
@@ -135,7 +135,7 @@ def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
 
 
 def _elsewhere(entry: Entry, operators: OperatorSet) -> SchemaError:
-    """The error for an entry about an operator of another namespace than those of the schema files."""
+    """Return the error for an entry about an operator of another namespace than those of the schema files."""
     schema = entry.schema
     local = f"::{schema.name.base}" + (f".{schema.name.overload}" if schema.name.overload else "")
     own = next((name for name in operators.operators if name.endswith(local)), None)
@@ -151,7 +151,7 @@ def _stem(schema: FunctionSchema) -> tuple[str, str]:
 def _read_block(
     block: Block, entry: Entry, operator: Operator, language: Language, errors: Errors
 ) -> Differentiability:
-    """What the entry says for one key; what is wrong goes to `errors`."""
+    """Return what the entry says for one key; what is wrong goes to `errors`."""
     schema = operator.schema
     outputs = tuple(_candidates(entry, schema))
     derivatives: list[Derivative] = []
@@ -197,7 +197,7 @@ def _read_block(
 
 
 def _candidates(entry: Entry, schema: FunctionSchema) -> Iterator[int]:
-    """The positions of outputs that can have gradients."""
+    """Yield the positions of outputs that can have gradients."""
     for place, result in enumerate(schema.returns):
         if result.type.is_tensor_like and (entry.booleans is None or entry.booleans[place]):
             yield place

@@ -1,4 +1,4 @@
-"""What formulas in C++ use, as far as their text shows: for files of PyTorch, which are read as data.
+"""Formulas in C++, read as far as their text shows: for files of PyTorch, which are read as data.
 
 Names and facts are those of torchgen, so that what it saves can be compared with what we find.
 """
@@ -65,12 +65,12 @@ def mentions(formula: str, name: str) -> bool:
 
 
 def gradient_positions(formula: str) -> list[int]:
-    """The `i` of each `grads[i]`."""
+    """Return the `i` of each `grads[i]`."""
     return [int(position) for position in _GRADIENT.findall(formula)]
 
 
 def saved_of(formula: str, names: Iterable[str]) -> tuple[str, tuple[Saved, ...]]:
-    """What the text needs of the values with these names, and the text with each fact replaced by its saved name."""
+    """Return what the text needs of these values, and the text with each fact replaced by its saved name."""
     found: list[Saved] = []
     for name in names:
         for pattern, suffix in _FACTS:
@@ -93,12 +93,12 @@ def _saved_name(name: str, suffix: str, match: re.Match[str], *, is_field: bool 
 
 
 class ForeignFormulas:
-    """Reads the formulas of a file of PyTorch: what lies outside our language stays text."""
+    """The reader of formulas of a file of PyTorch: what lies outside our language stays text."""
 
     def derivative(
         self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
     ) -> Derivative:
-        """The gradients of `inputs` by the formula `text`."""
+        """Return the gradients of `inputs` by the formula `text`."""
         refuse_sizes(text, is_ours=False)
         formula = _parsed(text)
         short, saved_inputs = saved_of(text.text, [argument.name for argument in schema.arguments])
@@ -132,7 +132,7 @@ class ForeignFormulas:
     def forward(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivatives: tuple[Derivative, ...]
     ) -> ForwardDerivative:
-        """The tangents of `outputs` by the formula `text`."""
+        """Return the tangents of `outputs` by the formula `text`."""
         given = {name for derivative in derivatives for name in derivative.inputs}
         is_foreach = schema.name.base.startswith("_foreach_")
         inputs = [a for a in schema.arguments if a.name in given and (is_foreach or not a.type.is_list_like)]
@@ -159,7 +159,7 @@ class ForeignFormulas:
                 return ForwardDerivative(outputs, text, kind, _parsed(text), tangents, primals, results)
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:
-        """A condition in C++ is text."""
+        """Accept any text: a condition in C++ stays text."""
 
 
 def _parsed(text: Text) -> Formula | None:

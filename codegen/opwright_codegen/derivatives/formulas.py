@@ -44,21 +44,21 @@ _OTHER_ATTRIBUTES = frozenset(("T", "mT", "H", "mH", "real", "imag", "conjugate"
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """Reads formulas over `operators` (names of packets, by the namespace of the entry), the `methods` of tensors, and
-    backward `functions`."""
+    """The reader of formulas over `operators` (names of packets, by the namespace of the entry), the `methods` of
+    tensors, and backward `functions`."""
 
     operators: Mapping[str, Collection[str]]
     methods: Collection[str]
     functions: Mapping[str, KernelFunction]
 
     def callable(self, schema: FunctionSchema) -> Collection[str]:
-        """The operators that formulas of an entry with this schema may call."""
+        """Return the operators that formulas of an entry with this schema may call."""
         return self.operators[schema.name.namespace]
 
     def derivative(
         self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
     ) -> Derivative:
-        """The gradients of `inputs` by the formula `text`; `outputs` are the positions of those with a gradient."""
+        """Return the gradients of `inputs` by the formula `text`; `outputs` are positions of those with a gradient."""
         refuse_sizes(text, is_ours=True)
         formula = parse(text)
         reason = _reason(formula)
@@ -88,7 +88,7 @@ class Formulas:
     def forward(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivatives: tuple[Derivative, ...]
     ) -> ForwardDerivative:
-        """The tangents of `outputs` by the formula `text`, given the derivatives of the same entry."""
+        """Return the tangents of `outputs` by the formula `text`, given the derivatives of the same entry."""
         inputs = [name for derivative in derivatives for name in derivative.inputs]
         match text.text.strip():
             case "auto_linear":
@@ -109,7 +109,7 @@ class Formulas:
     def _element_wise(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivative: Derivative
     ) -> ForwardDerivative:
-        """A diagonal Jacobian J gives J t = conj(conj(J) conj(t)): the gradient formula on the tangent's conjugate."""
+        """Apply the gradient formula to the conjugate: a diagonal Jacobian J gives J t = conj(conj(J) conj(t))."""
         if derivative.reason is not None:
             message = "auto_element_wise needs the formula of the input's gradient"
             raise SchemaError("auto-element-wise", message, text.span)
@@ -154,7 +154,7 @@ class Formulas:
 
 
 def _reason(formula: Formula) -> str | None:
-    """The text in `not_implemented("text")`."""
+    """Return the text in `not_implemented("text")`."""
     match formula:
         case Call(Name("not_implemented"), (Constant(str() as reason),), ()):
             return reason
@@ -189,7 +189,7 @@ def _is_list(schema: FunctionSchema, outputs: tuple[int, ...]) -> bool:
 
 
 def _positions(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...]) -> tuple[int, ...]:
-    """The outputs whose gradients the formula uses. Raises SchemaError for one that there is not."""
+    """Return the outputs whose gradients the formula uses. Raises SchemaError for one that there is not."""
     found: set[int] = set()
     indexed: set[int] = set()
     for node in walk(formula):
@@ -216,7 +216,7 @@ def _positions(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...
 
 
 def _saved(formula: Formula, schema: FunctionSchema) -> tuple[list[tuple[Kind, Saved]], Formula]:
-    """What the formula needs of arguments and results, and the formula with references to it."""
+    """Return what the formula needs of arguments and results, and the formula with references to it."""
     found: dict[str, tuple[Kind, Saved]] = {}
     tensors = {argument.name for argument in schema.arguments if argument.type.is_tensor_like}
 
@@ -237,7 +237,7 @@ def _saved(formula: Formula, schema: FunctionSchema) -> tuple[list[tuple[Kind, S
 
 
 def _fact(part: Formula) -> tuple[Reference, str] | None:
-    """The argument or result that `part` is one fact about, and how that is called."""
+    """Return the argument or result that `part` is one fact about, and how that is called."""
     match part:
         case Subscript(Attribute(Reference() as reference, "shape"), index):
             word = _index_word(index)
@@ -285,7 +285,7 @@ def _forward(outputs: tuple[str, ...], text: Text, kind: ForwardKind, formula: F
 
 
 def _linear(schema: FunctionSchema, outputs: tuple[str, ...], text: Text, inputs: list[str]) -> ForwardDerivative:
-    """The operator itself, with tangents for its differentiable inputs."""
+    """Return the operator itself, with tangents for its differentiable inputs."""
 
     def value(name: str) -> Formula:
         return Reference(Kind.TANGENT, f"{name}_t") if name in inputs else Reference(Kind.ARGUMENT, name)
@@ -299,7 +299,7 @@ def _linear(schema: FunctionSchema, outputs: tuple[str, ...], text: Text, inputs
 
 
 def _call_problem(function: KernelFunction, count: int, keywords: list[str]) -> str | None:
-    """Why the function does not take `count` arguments by position and these by name."""
+    """Return why the function does not take `count` arguments by position and these by name."""
     positional = [parameter.name for parameter in function.positional]
     if count > len(positional) and function.vararg is None:
         return f"takes {len(positional)} arguments, not {count}"

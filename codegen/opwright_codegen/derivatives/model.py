@@ -1,4 +1,4 @@
-"""What derivatives.yaml says, as frozen data: which formula gives the gradient of what, and what it needs for that."""
+"""Derivatives as frozen data: which formula gives the gradient of what, and what it needs for that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_KEY = "Default"
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a formula needs again in the backward pass: an argument or a result whole, or one fact about it.
+    """A value that a formula needs again in the backward pass: an argument or a result whole, or one fact about it.
 
     `name` is unique among all that the operator saves. `fact` is None for the thing itself; else what is computed when
     the operator is called, after which the tensor is not needed: `self.shape`, `self.shape[dim]`, `self.dtype`.
@@ -53,7 +53,7 @@ class Derivative:
 
 
 class ForwardKind(Enum):
-    """Where a forward formula comes from."""
+    """The source of a forward formula."""
 
     WRITTEN = "written"
     LINEAR = "auto_linear"  # the operator itself, on tangents
@@ -75,7 +75,7 @@ class ForwardDerivative:
 
 @dataclass(frozen=True, slots=True)
 class Differentiability:
-    """All about the derivatives of one operator under one key.
+    """The derivatives of one operator under one key.
 
     `differentiable_outputs` are positions; with a `condition` (a text, for the one output) it depends on the call.
     """
@@ -92,18 +92,18 @@ class Differentiability:
 
     @property
     def differentiable_inputs(self) -> tuple[str, ...]:
-        """The arguments with a formula, in the order of the schema."""
+        """Return the arguments with a formula, in the order of the schema."""
         given = {name for derivative in self.derivatives for name in derivative.inputs}
         return tuple(argument.name for argument in self.operator.schema.arguments if argument.name in given)
 
     @property
     def saved_inputs(self) -> tuple[Saved, ...]:
-        """What all formulas together save of the arguments, each once."""
+        """Return what all formulas together save of the arguments, each once."""
         return tuple({saved.name: saved for d in self.derivatives for saved in d.saved_inputs}.values())
 
     @property
     def saved_outputs(self) -> tuple[Saved, ...]:
-        """What all formulas together save of the results, each once."""
+        """Return what all formulas together save of the results, each once."""
         return tuple({saved.name: saved for d in self.derivatives for saved in d.saved_outputs}.values())
 
 
@@ -115,6 +115,6 @@ class DerivativeSet:
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
 
     def find(self, operator: str, key: str = DEFAULT_KEY) -> Differentiability | None:
-        """What is declared for the operator under `key`, else by default; None where there is nothing."""
+        """Return what is declared for the operator under `key`, else by default; None where there is nothing."""
         found = self.entries.get(operator, {})
         return found.get(key, found.get(DEFAULT_KEY))

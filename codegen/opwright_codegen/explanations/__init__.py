@@ -1,4 +1,4 @@
-"""Every error that the generator has a code for, explained: what is wrong, an example of it, and its mend.
+"""Explanations of every error that the generator has a code for: what is wrong, an example of it, and its mend.
 
 The files of this folder hold them, one for each subject. An example is files, name to text; `given` are those that the
 mistake and its mend share, `others` the codes that the mistake has besides.
@@ -58,6 +58,6 @@ def _of_file(file: str, subject: str) -> Iterator[Explanation]:
 
 
 def _files(example: str | dict[str, str]) -> dict[str, str]:
-    """Files by name; a text alone is a schema file."""
+    """Return files by name; a text alone is a schema file."""
     files = {"ops.yaml": example} if isinstance(example, str) else example
     return {name: f"{text.rstrip()}\n" for name, text in files.items()}

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class Kind(Enum):
-    """What a name in a formula stands for."""
+    """The kinds of things that a name in a formula stands for."""
 
     ARGUMENT = "argument"
     GRAD = "gradient"  # `grad`, `grads`, `grad_NAME`
@@ -36,7 +36,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """`span` is None in formulas that the generator makes itself."""
+    """A part of a formula. `span` is None in formulas that the generator makes itself."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -93,7 +93,7 @@ class Call(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Slice(_Node):
-    """`lower:upper:step`, as an index or as an item of one that is a tuple."""
+    """A slice `lower:upper:step`, as an index or as an item of one that is a tuple."""
 
     lower: Formula | None
     upper: Formula | None
@@ -118,7 +118,7 @@ class List(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Unary(_Node):
-    """`operator` is one of `- + ~ not`."""
+    """An operation on one operand; `operator` is one of `- + ~ not`."""
 
     operator: str
     operand: Formula
@@ -133,7 +133,7 @@ class Binary(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Comparison(_Node):
-    """`first < a <= b`: one operator and one operand in each of `rest`, which is not empty."""
+    """A comparison `first < a <= b`: one operator and one operand in each of `rest`, which is not empty."""
 
     first: Formula
     rest: tuple[tuple[str, Formula], ...]
@@ -141,7 +141,7 @@ class Comparison(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Boolean(_Node):
-    """`and` or `or` of two values or more."""
+    """A boolean operation: `and` or `or` of two values or more."""
 
     operator: str
     values: tuple[Formula, ...]
@@ -149,7 +149,7 @@ class Boolean(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Conditional(_Node):
-    """`then if test else otherwise`."""
+    """A choice `then if test else otherwise`."""
 
     test: Formula
     then: Formula
@@ -163,7 +163,7 @@ Formula = (
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """What the formula is made of, in the order in which it is written."""
+    """Return what the formula is made of, in the order in which it is written."""
     match formula:
         case Attribute(value):
             return (value,)
@@ -190,7 +190,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def walk(formula: Formula) -> Iterator[Formula]:
-    """The formula and all it is made of, the outer before the inner, from left to right."""
+    """Yield the formula and all it is made of, the outer before the inner, from left to right."""
     pending = [formula]
     while pending:
         node = pending.pop()
@@ -199,7 +199,7 @@ def walk(formula: Formula) -> Iterator[Formula]:
 
 
 def depth(formula: Formula) -> int:
-    """How many formulas stand in each other. Does not recurse: the answer may be that nothing else should."""
+    """Return how many formulas stand in each other. Does not recurse: the answer may be that nothing else should."""
     deepest = 0
     pending = [(formula, 1)]
     while pending:
@@ -210,7 +210,7 @@ def depth(formula: Formula) -> int:
 
 
 def rewrite(formula: Formula, change: Callable[[Formula], Formula | None]) -> Formula:
-    """The formula with the answer of `change` for each part that it has one for; inside such a part it is not asked."""
+    """Return the formula with the answer of `change` for each part that has one; inside such a part it is not asked."""
     changed = change(formula)
     if changed is not None:
         return changed

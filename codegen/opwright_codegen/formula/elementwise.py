@@ -1,5 +1,5 @@
-"""Proves formulas elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape that
-the arrays broadcast to, and each element of it depends on theirs at its own place.
+"""The proof that formulas are elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape
+that the arrays broadcast to, and each element of it depends on theirs at its own place.
 
 Ufuncs of one output and Python's arithmetic are, over arrays and numbers, and choices between such. Anything else may
 be, or may not.
@@ -87,8 +87,8 @@ def keeps_dtype(formula: Formula, names: Names, kinds: str) -> bool:
 
 
 def operands_broadcast(formula: Formula) -> frozenset[str]:
-    """The arguments that the answer is surely broadcast to, whatever else it is made of: a ufunc that writes into an
-    array of their common shape fills it with an answer of that shape, and repeats none that is smaller."""
+    """Return the arguments that the answer is surely broadcast to, whatever else it is made of: a ufunc that writes
+    into an array of their common shape fills it with an answer of that shape, and repeats none that is smaller."""
     match formula:
         case Reference(Kind.ARGUMENT, name):
             return frozenset((name,))

@@ -1,4 +1,4 @@
-"""Formulas to Python text, with no parentheses but those that Python needs, laid out as ruff lays out code."""
+"""Formulas as Python text, with no parentheses but those that Python needs, laid out as ruff lays out code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Spelling", "emit", "with_out"]
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How generated code spells what a formula refers to.
+    """The spelling in generated code of what a formula refers to.
 
     `arguments` maps names of arguments, results, gradients and what is saved of them to a name or a dotted path; the
     others are prefixes, save `xp`, which is the array module itself. A name that is a Python keyword gets a trailing
@@ -52,7 +52,7 @@ class Spelling:
     arguments: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, reference: Reference) -> str:
-        """The Python text for `reference`."""
+        """Return the Python text for `reference`."""
         name = safe_name(reference.name)
         match reference.kind:
             case Kind.ARGUMENT | Kind.GRAD | Kind.RESULT | Kind.MASK | Kind.PRIMAL | Kind.TANGENT | Kind.SAVED:
@@ -79,12 +79,12 @@ AS_WRITTEN = Spelling(operator="", function="", rule="", dtype="", constant="")
 
 
 def safe_name(name: str) -> str:
-    """The name, with a trailing underscore if it is a Python keyword."""
+    """Return the name, with a trailing underscore if it is a Python keyword."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def emit(formula: Formula, spelling: Spelling = AS_WRITTEN) -> str:
-    """The formula as a Python expression on one line; a tuple keeps its parentheses."""
+    """Return the formula as a Python expression on one line; a tuple keeps its parentheses."""
     return _text(formula, spelling, _ANY)
 
 
@@ -93,7 +93,7 @@ _OUT_BY_KEYWORD = frozenset({"maximum", "minimum"})
 
 
 def with_out(formula: Formula, out: str, *, positional: bool = False) -> Formula | None:
-    """The formula writing into `out` (Python text), if it is a call of a ufunc of `xp`, or a choice of such; else None.
+    """Return the formula writing into `out` (Python text), if it calls a ufunc of `xp`, or a choice does; else None.
 
     With `positional`, `out` follows the operands, which is a little faster; where that is not possible, by keyword.
     """
@@ -127,7 +127,7 @@ def _text(formula: Formula, spelling: Spelling, least: int) -> str:
 
 
 def _spell(formula: Formula, spelling: Spelling) -> tuple[str, int]:
-    """The text without parentheses around it, and how tightly it holds together."""
+    """Return the text without parentheses around it, and how tightly it holds together."""
     match formula:
         case Name(name):
             return safe_name(name), _PRIMARY
@@ -251,7 +251,7 @@ def _is_negative(value: object) -> bool:
 
 
 def constant_text(value: int | float | complex | str | bool | EllipsisType | None) -> str:
-    """A literal, or the call that makes a value which has none."""
+    """Return a literal, or the call that makes a value which has none."""
     match value:
         case EllipsisType():
             return "..."
@@ -266,7 +266,7 @@ def constant_text(value: int | float | complex | str | bool | EllipsisType | Non
 
 
 def string_text(value: str) -> str:
-    """A literal in double quotes, unless others save a backslash."""
+    """Return a string as a literal in double quotes, unless others save a backslash."""
     quote = "'" if value.count('"') > value.count("'") else '"'
     escaped = (f"\\{char}" if char == quote else char if char in "'\"" else repr(char)[1:-1] for char in value)
     return quote + "".join(escaped) + quote

@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no formula, and where it stands in its file."""
+"""Errors of a text that is no formula, and where each stands in its file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 def syntax_error(error: LarkError, text: Text, lex: Callable[[str], Iterator[Token]]) -> SchemaError:
-    """The error that says what `error`, from parsing `text`, means."""
+    """Return the error that says what `error`, from parsing `text`, means."""
     match error:
         case UnexpectedCharacters(pos_in_stream=int(at)):
             return _unexpected(text, at, at + 1)
@@ -82,7 +82,7 @@ def _unexpected_end(text: Text, lex: Callable[[str], Iterator[Token]]) -> Schema
 
 
 def place(text: Text, start: int, end: int) -> Span:
-    """Where characters `start` up to `end` of `text` stand in its file."""
+    """Return where characters `start` up to `end` of `text` stand in its file."""
     written = text.span.text
     if len(written) == len(text.text):
         return text.span.sub(start, end)
@@ -91,7 +91,7 @@ def place(text: Text, start: int, end: int) -> Span:
 
 
 def _offset(text: str, written: str, index: int) -> int:
-    """Where character `index` of `text` stands in `written`, which has quotes, escapes or folded lines."""
+    """Return where character `index` of `text` stands in `written`, which has quotes, escapes or folded lines."""
     at = 0
     if written[:1] in ("|", ">"):
         at = written.find("\n") + 1

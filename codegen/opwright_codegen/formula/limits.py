@@ -1,4 +1,4 @@
-"""Whether a resolved formula keeps to what formulas may do: what it names is on the lists, and it calls that alone."""
+"""Limits of what formulas may do: what a resolved one names is on the lists, and it calls that alone."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _arithmetic(formula: Formula) -> Iterator[SchemaError]:
 
 
 def _bits(formula: Formula) -> int | None:
-    """About how many bits an integer has that is written out as arithmetic; None where something else is."""
+    """Return about how many bits an integer has that is written out as arithmetic; None where something else is."""
     match formula:
         case Constant(bool()):
             return 1
@@ -147,7 +147,7 @@ def _bits(formula: Formula) -> int | None:
 
 
 def _small(formula: Formula) -> int | None:
-    """The value of a number that stands there as it is, if it is small."""
+    """Return the value of a number that stands there as it is, if it is small."""
     match formula:
         case Constant(int() as value) if value <= _MAX_BITS:
             return value

@@ -1,4 +1,4 @@
-"""Lists what formulas may name of NumPy and of values: all else is refused.
+"""The lists of what formulas may name of NumPy and of values: all else is refused.
 
 A schema file is data: whoever generates code from it, and calls that, runs nothing but arithmetic on the arguments. So
 these are lists of what is allowed. A function is here if it computes arrays from arrays, NumPy and CuPy both have it,

@@ -1,4 +1,4 @@
-"""Formula text to formula, by formula.lark."""
+"""The parser of formulas, by formula.lark."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ MAX_INTEGER = 2**64
 
 
 def parse(text: Text) -> Formula:
-    """The formula that `text` is; `a, b` is a tuple. Raises SchemaError with the place in the file."""
+    """Return the formula that `text` is; `a, b` is a tuple. Raises SchemaError with the place in the file."""
     return _parse(text.text, text.span)
 
 
 @lru_cache(4096)
 def _parse(formula: str, span: Span) -> Formula:
-    """Remembered, because one text serves several keys and the variants of its operator."""
+    """Parse a text, remembered because one text serves several keys and the variants of its operator."""
     text = Text(formula, span)
     if len(text.text) > MAX_LENGTH:
         raise SchemaError("formula-length", f"the formula has more than {MAX_LENGTH:,} characters", text.span)
@@ -82,7 +82,7 @@ _Children = list[Any]  # formulas, tokens, and what the methods for parts of a f
 
 
 class _Builder(Transformer[Token, Any]):
-    """What each rule of the grammar stands for. Called by the parser itself, with all tokens: no tree is made."""
+    """The meaning of each rule of the grammar. Called by the parser itself, with all tokens: no tree is made."""
 
     text: Text
 
@@ -93,7 +93,7 @@ class _Builder(Transformer[Token, Any]):
         return Tuple(_formulas(children), span=self._span(children))
 
     def group(self, children: _Children) -> Formula:
-        """The formula in parentheses, which belong to its span."""
+        """Return the formula in parentheses, which belong to its span."""
         inner: Formula = children[1]
         return replace(inner, span=self._span(children))
 
@@ -123,7 +123,7 @@ class _Builder(Transformer[Token, Any]):
     contains = lacks = same = differs = comparator
 
     def arithmetic(self, children: _Children) -> Formula:
-        """Operands and operators in turn; of those that wait, each operator binds tighter than the one before it."""
+        """Join operands and operators in turn; of those that wait, each binds tighter than the one before it."""
         operands: list[Formula] = [children[0]]
         waiting: list[Token] = []
         for operator, operand in zip(children[1::2], children[2::2], strict=True):

@@ -1,4 +1,4 @@
-"""What each name in a formula stands for, and what a formula uses."""
+"""The resolution of names: what each name in a formula stands for, and what a formula uses."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class Scope:
 
     @staticmethod
     def for_meta(schema: FunctionSchema, rules: Collection[str]) -> Scope:
-        """`meta:` sees the arguments and the rules."""
+        """Return the scope of `meta:`, which sees the arguments and the rules."""
         return Scope(_arguments(schema), rules, of=str(schema.name))
 
     @staticmethod
     def for_kernel(schema: FunctionSchema) -> Scope:
-        """A kernel of a backend sees the arguments, Tensors among them as arrays, and the array module."""
+        """Return the scope of a backend's kernel: the arguments, Tensors among them as arrays, and the array module."""
         return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))
 
     @staticmethod
     def for_composite(schema: FunctionSchema, operators: Collection[str], methods: Collection[str] = ()) -> Scope:
-        """A composite kernel sees the arguments as they were passed, and the operators, as methods too; `methods` are
-        those that are no functions."""
+        """Return the scope of a composite kernel: the arguments as they were passed, and the operators, as methods too;
+        `methods` are those that are no functions."""
         return Scope(_arguments(schema), operators=operators, of=str(schema.name), methods=methods)
 
     @staticmethod
@@ -78,7 +78,7 @@ class Scope:
         functions: Collection[str] = (),
         outputs: Collection[int] | None = None,
     ) -> Scope:
-        """A derivative sees the arguments, what was returned, the gradients of that, operators and backward functions.
+        """Return the scope of a derivative: arguments, results, gradients of these, operators and backward functions.
 
         `outputs` are the positions of those that have gradients; without it, all.
         """
@@ -97,7 +97,7 @@ class Scope:
         operators: Collection[str],
         functions: Collection[str] = (),
     ) -> Scope:
-        """A forward formula sees `_p` and `_t` of the differentiable `inputs`, the other arguments, and the results."""
+        """Return the scope of a forward formula: `_p`, `_t` of differentiable `inputs`, other arguments, results."""
         names = dict.fromkeys(schema.output_names, Kind.RESULT)
         for name, kind in _arguments(schema).items():
             if name in inputs:
@@ -107,7 +107,7 @@ class Scope:
         return Scope(names, (), operators, functions, str(schema.name), has_own_attributes=True)
 
     def find(self, name: str) -> Reference | None:
-        """What `name` stands for; `from_` also finds the argument `from`."""
+        """Return what `name` stands for; `from_` also finds the argument `from`."""
         kind = self._everything.get(name)
         if kind is None and name.endswith("_") and keyword.iskeyword(name[:-1]):
             name = name[:-1]
@@ -115,7 +115,7 @@ class Scope:
         return None if kind is None else Reference(kind, name)
 
     def unknown(self, name: Name) -> SchemaError:
-        """The error for a name that nothing has."""
+        """Return the error for a name that nothing has."""
         word = name.name
         near = nearest(word, self._everything)
         hint = _NO_SUCH_WORD.get(word) or (f"did you mean {near!r}?" if near else self._known())
@@ -132,8 +132,8 @@ def _arguments(schema: FunctionSchema) -> dict[str, Kind]:
 
 
 def resolve(formula: Formula, scope: Scope) -> Formula:
-    """The formula with a Reference for each Name. Raises SchemaErrors with all names that `scope` has not, then with
-    all that formulas may not do (`formula.names`)."""
+    """Resolve the formula: a Reference for each Name. Raises SchemaErrors with all names that `scope` has not, then
+    with all that formulas may not do (`formula.names`)."""
     errors = Errors()
 
     def change(part: Formula) -> Formula | None:
@@ -164,7 +164,7 @@ class Use:
 
 
 def uses(formula: Formula) -> Iterator[Use]:
-    """All uses of arguments, results, gradients and the rest in a resolved formula, from left to right."""
+    """Yield all uses of arguments, results, gradients and the rest in a resolved formula, from left to right."""
     values = set()
     for node in walk(formula):
         match node:

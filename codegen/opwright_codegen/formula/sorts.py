@@ -1,4 +1,4 @@
-"""Finds parts of a resolved formula that cannot do what it asks of them: None that is added, a list that has a dtype.
+"""Sorts of values, which show what cannot do what a formula asks of it: None that is added, a list with a dtype.
 
 An argument of an optional type may be None, except where the formula has asked: in `b` of `b if x is not None else c`.
 """
@@ -122,7 +122,7 @@ def described(formula: Formula, schema: FunctionSchema, sort: Sort) -> str:
 
 
 def narrowed(formula: Formula, given: Given = NOTHING) -> Iterator[tuple[Formula, Given]]:
-    """The formula and all it is made of, each with the optional arguments that are no None where it stands."""
+    """Yield the formula and all it is made of, each with the optional arguments that are no None where it stands."""
     yield formula, given
     match formula:
         case Conditional(test, then, otherwise):
@@ -139,7 +139,7 @@ def narrowed(formula: Formula, given: Given = NOTHING) -> Iterator[tuple[Formula
 
 
 def _known(test: Formula, holds: bool) -> Given:
-    """The arguments that are no None where the test holds, or where it does not."""
+    """Return the arguments that are no None where the test holds, or where it does not."""
     match test:
         case Comparison(Reference(Kind.ARGUMENT, name), (("is not" | "is" as operator, Constant(None)),)):
             return frozenset((name,)) if (operator == "is not") is holds else NOTHING

@@ -1,4 +1,4 @@
-"""What the text of a `dispatch` value or of `meta` is: an expression, a name, a path, or native code."""
+"""Forms of a `dispatch` value or of `meta`: an expression, a name, a path, or native code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NamedKernel:
 
 @dataclass(frozen=True, slots=True)
 class PathKernel:
-    """`package.module:function`."""
+    """A path `package.module:function`."""
 
     module: str
     name: str
@@ -41,14 +41,14 @@ class PathKernel:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernel:
-    """`native:NAME`, a function of the C extension."""
+    """A kernel `native:NAME`, a function of the C extension."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RawKernel:
-    """`raw:FILE::NAME`, a kernel in CUDA source."""
+    """A kernel `raw:FILE::NAME`, in CUDA source."""
 
     file: str
     name: str
@@ -56,7 +56,7 @@ class RawKernel:
 
 @dataclass(frozen=True, slots=True)
 class ViewMeta:
-    """The results share memory with an argument: they are what the kernel returns."""
+    """A `meta` whose results share memory with an argument: they are what the kernel returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class MetaFormulas:
 
 @dataclass(frozen=True, slots=True)
 class PathMeta:
-    """`package.module:function`, a rule by its path."""
+    """A rule by its path, `package.module:function`."""
 
     module: str
     name: str
@@ -85,7 +85,7 @@ _RAW = re.compile(rf"raw:([\w./-]+)::({_WORD})", re.ASCII)
 
 
 def kernel_form(text: Text) -> KernelForm:
-    """What a `dispatch` value is. One word is the name of a kernel; an argument itself is written `(self)`.
+    """Return the form of a `dispatch` value. One word is the name of a kernel; an argument itself is written `(self)`.
 
     Raises SchemaError for text of no form.
     """
@@ -102,7 +102,7 @@ def kernel_form(text: Text) -> KernelForm:
 
 
 def meta_form(text: Text) -> MetaForm:
-    """What a `meta` value is. Raises SchemaError for text of no form."""
+    """Return the form of a `meta` value. Raises SchemaError for text of no form."""
     if text.text.strip() == "view":
         return ViewMeta()
     if path := _path(text):

@@ -1,4 +1,4 @@
-"""Which functions the kernel and rule modules have, read from their source: nothing is imported, nothing runs."""
+"""Functions of the kernel and rule modules, read from their source: nothing is imported, nothing runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from typing import Final
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.source import Source, Span
 
-__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
+__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
 _OURS: Final = ("opwright_kernels", "opwright.rules")
+_PARTS: Final = {"opwright.rules": ("opwright.rules", "opwright_kernels.rules")}  # what is one name in settings
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
@@ -55,13 +56,18 @@ class KernelFunction:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of all parameters."""
+        """Return the names of all parameters."""
         return tuple(parameter.name for parameter in self.signature)
 
     @property
     def positional(self) -> tuple[Parameter, ...]:
-        """Those that may be passed by position."""
+        """Return the names of parameters that may be passed by position."""
         return tuple(parameter for parameter in self.signature if not parameter.is_keyword)
+
+    @property
+    def makes_plans(self) -> bool:
+        """Whether it says that it returns plans: it is a rule, not a kernel."""
+        return "Plan" in self.returns
 
     @property
     def takes_xp(self) -> bool:
@@ -91,7 +97,7 @@ class KernelModules:
         named: set[str] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
-        self._modules = tuple(map(_current_name, modules))
+        self._modules = tuple(part for name in modules for part in parts_of(name))
         self._allowed = (*self._modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
@@ -105,26 +111,26 @@ class KernelModules:
         for name in self._modules:
             for module, path in module_files(name, self._roots):
                 for function in _functions(module, path).values():
-                    found.setdefault(function.name, []).append(function)
+                    if self._of == "rule" or not function.makes_plans:
+                        found.setdefault(function.name, []).append(function)
         return found
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all functions of the modules."""
+        """Return the names of all functions of the modules."""
         return frozenset(self._functions)
 
     @property
     def rule_names(self) -> frozenset[str]:
-        """The names of functions that return plans, as far as they say what they return: what `meta` may call."""
+        """Return the names of functions that, as far as they say it, return plans: what `meta` may call."""
         return frozenset(
             name
             for name, found in self._functions.items()
-            if not name.startswith("_")
-            and any(not function.returns or "Plan" in function.returns for function in found)
+            if not name.startswith("_") and any(not function.returns or function.makes_plans for function in found)
         )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
-        """The function called `name`, or None; SchemaError when two modules have one."""
+        """Return the function called `name`, or None; SchemaError when two modules have one."""
         found = self._functions.get(name, ())
         if len(found) > 1:
             modules = " and ".join(function.module for function in found)
@@ -133,14 +139,14 @@ class KernelModules:
         return found[0] if found else None
 
     def unknown(self, name: str, span: Span | None = None) -> SchemaError:
-        """The error that no module has a function called `name`."""
+        """Return the error that no module has a function called `name`."""
         near = nearest(name, self._functions)
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
         return SchemaError(f"unknown-{self._code}", f"no {self._of} is called {name!r}", span, hint)
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
-        """The function that `module:name` says. Raises SchemaError when there is none, or it is not the project's."""
+        """Return the function of `module:name`. Raises SchemaError if there is none, or it is not the project's."""
         module = _current_name(module)
         self._check_own(module, span)
         self._named.add(module)
@@ -176,8 +182,14 @@ def _current_name(module: str) -> str:
     return module
 
 
+def parts_of(module: str) -> tuple[str, ...]:
+    """Return the modules or packages that a name in settings stands for."""
+    name = _current_name(module)
+    return _PARTS.get(name, (name,))
+
+
 def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:
-    """Module names and source files of the module `name`; of all modules in it, sorted, where it is a package.
+    """Return module names and source files of the module `name`; of all modules in it, sorted, where it is a package.
 
     Nothing is imported: the top-level package is found by its finder, the rest by walking folders.
     """
@@ -229,7 +241,7 @@ def _top_level(name: str, roots: Sequence[Path]) -> list[Path]:
 
 
 def _in_folder(folder: Path, name: str) -> list[Path]:
-    """The package or else the module `name`, as Python would find it there."""
+    """Return the package or else the module `name`, as Python would find it there."""
     package, module = folder / name, folder / f"{name}.py"
     if (package / "__init__.py").is_file():
         return [package]
@@ -296,7 +308,7 @@ def _unparsed(annotation: ast.expr | None) -> str:
 
 
 def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:
-    """The functions at the top level, also where they are defined under a condition."""
+    """Yield the functions at the top level, also where they are defined under a condition."""
     for node in body:
         match node:
             case ast.FunctionDef():

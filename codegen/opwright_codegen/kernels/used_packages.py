@@ -48,13 +48,13 @@ class UsedPackage:
 
     @property
     def alias(self) -> str:
-        """What generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
+        """Return what generated modules call its module `ops`: `aten_ops` for that of `opwright_aten`."""
         last = self.name.rpartition(".")[2]
         return f"{last.removeprefix('opwright_').removesuffix('_ops')}_ops"
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
-        """The functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
+        """Return functions for operators, by base name. Raises SchemaError where Opwright generated no such package."""
         path = self._file("ops")
         text = "" if path is None else path.read_text(encoding="utf-8")
         found = _PUBLIC.search(text)
@@ -68,7 +68,7 @@ class UsedPackage:
 
     @cached_property
     def methods(self) -> frozenset[str]:
-        """The operators that are methods of Tensor."""
+        """Return the operators that are methods of Tensor."""
         path = self._file("methods")
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
 
@@ -80,7 +80,7 @@ class UsedPackage:
             yield each.relative_to(folder).as_posix(), each
 
     def declarations(self) -> Declarations:
-        """The operators, as the package declares them. Raises SchemaError where there is no such package."""
+        """Return the operators, as the package declares them. Raises SchemaError where there is no such package."""
         self.check()
         path = self._file("ops")
         assert path is not None
@@ -98,7 +98,7 @@ class UsedPackage:
         _ = self.functions
 
     def files(self) -> Iterator[Path]:
-        """What is read of the package."""
+        """Yield what is read of the package."""
         yield from (path for path in (self._file("ops"), self._file("methods")) if path is not None)
 
     def _file(self, module: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""Whether a run has anything to do, found out without loading what would do it.
+"""The question whether a run has anything to do, answered without loading what would do it.
 
 After a run, one hash over all that it depended on and all that it wrote is kept in the output folder's `__pycache__`:
 a cache, which no repository holds and which may be deleted at any time. The run is skipped while the hash is the same.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.modules import module_files
+from opwright_codegen.kernels.modules import module_files, parts_of
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
 
 __all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
@@ -26,7 +26,7 @@ _STAMP = Path("__pycache__", "opwright.stamp")
 
 
 def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path] | None:
-    """The output folders, if a run with these options and inputs would change nothing in them; else None."""
+    """Return the output folders, if a run with these options and inputs would change nothing in them; else None."""
     try:
         stamp = _stamp(base)
         folders = [base / name for name in stamp["folders"]]
@@ -49,7 +49,7 @@ def is_special(path: Path) -> bool:
 
 
 def named_modules(base: Path) -> list[str]:
-    """The modules that the schemas of the last run name by path: which they are is known when these are read."""
+    """Return the modules that the schemas of the last run name by path: which they are is known when these are read."""
     try:
         return [str(name) for name in _stamp(base)["named"]]
     except (OSError, ValueError, TypeError, KeyError):
@@ -69,7 +69,7 @@ def keep_stamp(
 
 
 def generator_files() -> list[Path]:
-    """The sources of the generator itself: its modules, grammars and templates."""
+    """Return the sources of the generator itself: its modules, grammars and templates."""
     found: list[str] = []
     for package in ("opwright_codegen", "opwright_codegen.templates"):
         spec = find_spec(package)
@@ -80,10 +80,10 @@ def generator_files() -> list[Path]:
 
 
 def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path]:
-    """The source files of kernel and rule modules; a module that there is not has none."""
-    for module in modules:
+    """Yield the source files of kernel and rule modules; a module that there is not has none."""
+    for part in (part for module in modules for part in parts_of(module)):
         with suppress(SchemaError, OSError):
-            yield from (path for _, path in module_files(module, roots))
+            yield from (path for _, path in module_files(part, roots))
 
 
 def _relative(folder: Path, base: Path) -> str:
@@ -91,7 +91,7 @@ def _relative(folder: Path, base: Path) -> str:
 
 
 def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
-    """Raises OSError when one of the files is missing."""
+    """Return the hash of all files together. Raises OSError when one of them is missing."""
     total = hashlib.sha256(f"{sys.version} {options}".encode("utf-8", "surrogateescape"))
     for path in (*inputs, *generator_files()):
         _add(total, path)

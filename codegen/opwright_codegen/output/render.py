@@ -1,4 +1,4 @@
-"""Views to text: one template for each output file, rendered once."""
+"""Views rendered to text: one template for each output file, rendered once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def render(
     only: Collection[str] | None = None,
     project: Path | None = None,
 ) -> dict[str, str]:
-    """The files of `package`, name to text, for operators of one namespace.
+    """Return the files of `package`, name to text, for operators of one namespace.
 
     `derivatives`, with formulas over the backward functions of `gradients`, say what is recorded; without, nothing is.
     `used`: packages of other operators that formulas may call.
@@ -88,8 +88,8 @@ def render(
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
-    """The functions of one operator that is defined at run time. `arrays` are the positions of the arguments that the
-    user's function takes as arrays, `returns_arrays` whether it returns one."""
+    """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
+    that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
     return _environment().get_template(custom_op.TEMPLATE).render(context)
 

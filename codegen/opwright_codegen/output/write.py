@@ -1,4 +1,4 @@
-"""Puts generated files in place: only what changed, each whole or not at all, and nothing that is not ours.
+"""The writing of generated files: only what changed, each whole or not at all, and nothing that is not ours.
 
 `manifest.json` names the files of a folder that were generated; no others are replaced or removed. It is written before
 a file that it does not name yet, and again after the last: a run that is killed leaves old and new files, all of them
@@ -36,7 +36,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a run would do to `folder`: names of files, with slashes; `texts` holds what those written shall hold."""
+    """The changes of a run to `folder`: names of files, with slashes; `texts` holds what those written shall hold."""
 
     folder: Path
     texts: Mapping[str, str]
@@ -50,7 +50,7 @@ class Changes:
         return bool(self.created or self.changed or self.removed)
 
     def diff(self) -> Iterator[str]:
-        """Lines of a unified diff, without line ends."""
+        """Yield lines of a unified diff, without line ends."""
         import difflib
 
         for name in sorted((*self.created, *self.changed, *self.removed)):
@@ -96,7 +96,7 @@ class Changes:
 def compare(
     folder: Path, outputs: Mapping[str, str], inputs: Mapping[str, str], *, partial: bool = False, force: bool = False
 ) -> Changes:
-    """What has to change for `folder` to hold `outputs` (name to text), made from `inputs` (name to hash).
+    """Return what has to change for `folder` to hold `outputs` (name to text), made from `inputs` (name to hash).
 
     With `partial`, `outputs` are some of the files: the others stay. Raises SchemaError for a file in the way that the
     manifest does not name and that differs from what would be written, unless `force`.
@@ -134,7 +134,7 @@ def compare(
 
 
 def manifest_names(folder: Path) -> tuple[str, ...]:
-    """The files in `folder` that were generated, by its manifest; none where there is no manifest that can be read."""
+    """Return the files in `folder` that were generated, by its manifest; none where no manifest can be read."""
     try:
         return tuple(_read_manifest(folder, force=False))
     except SchemaError:
@@ -164,7 +164,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def depfile(targets: Iterable[Path], sources: Iterable[Path]) -> str:
-    """A rule for make and ninja: the targets depend on the sources."""
+    """Return a rule for make and ninja: the targets depend on the sources."""
     left = " ".join(map(_escape, targets))
     right = " \\\n  ".join(map(_escape, sources))
     return f"{left}: \\\n  {right}\n"
@@ -185,7 +185,7 @@ def _manifest_text(inputs: Mapping[str, str], outputs: Mapping[str, str]) -> str
 
 
 def _read_manifest(folder: Path, force: bool) -> dict[str, str]:
-    """Names and hashes of the generated files."""
+    """Read names and hashes of the generated files."""
     path = folder / MANIFEST
     data = _read(path)
     if data is None:
@@ -212,7 +212,7 @@ def _check_name(name: str, folder: Path) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    """None where there is no such file. Raises SchemaError where something else is in its place."""
+    """Read a file; None where there is none. Raises SchemaError where something else is in its place."""
     _check_regular(path)
     try:
         return path.read_bytes()
@@ -255,7 +255,7 @@ def _remove(folder: Path, name: str) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One run at a time writes to `folder`. Where the system has no such locks, files are still whole."""
+    """Let one run at a time write to `folder`. Where the system has no such locks, files are still whole."""
     try:
         import fcntl
     except ImportError:

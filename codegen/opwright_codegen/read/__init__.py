@@ -1,1 +1,1 @@
-"""Schema files to an OperatorSet: YAML, entries, rules about them, groups and variants."""
+"""The reading of schema files into an OperatorSet: YAML, entries, rules about them, groups and variants."""

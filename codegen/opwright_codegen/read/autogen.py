@@ -51,7 +51,7 @@ def _inherit(operator: Operator, operators: Mapping[str, Operator]) -> Operator:
 
 
 def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
-    """The group with the variants that `autogen` of its entries names. A name that cannot be made is an error."""
+    """Return the group with the variants that its entries' `autogen` names. A name that cannot be made is an error."""
     if not group.members[0].autogen and len(group.members) == 1:
         return group
     functional = group.functional
@@ -68,7 +68,7 @@ def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
 
 
 def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
-    """The variants of a group that none but torchgen's names fit: what is not functional says what is written."""
+    """Add the variants of a group that none but torchgen's names fit: what is not functional says what is written."""
     named = {name: operator for operator in group.members for name in operator.autogen}
     base = group.mutable or group.inplace or group.out or group.functional
     assert base is not None  # a group has members
@@ -99,7 +99,7 @@ def _is_bypassed(group: OperatorGroup) -> bool:
 
 
 def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
-    """The group with what it lacks, made from `base`: the variant that says which arguments are written, if one is."""
+    """Complete the group, made from `base`: the variant that says which arguments are written, if one is."""
     if base is group.out:
         # Alone, an out variant has its functional one under another signature. Else that is in the group already.
         return group
@@ -174,7 +174,7 @@ def _add_named(group: OperatorGroup, functional: Operator, make: _Make, errors: 
 
 
 def _named_schema(schema: FunctionSchema, name: str, span: Span) -> FunctionSchema:
-    """The schema of the variant called `name`. Raises SchemaError where there is none."""
+    """Return the schema of the variant called `name`. Raises SchemaError where there is none."""
     inplace = {_local(allowed): allowed for allowed in inplace_names(schema)}
     outs = {_local(allowed): allowed for allowed in out_names(schema)}
     if name in inplace:
@@ -215,5 +215,5 @@ def _put(group: OperatorGroup, made: Operator, span: Span) -> OperatorGroup:
 
 
 def _local(name: OperatorName) -> str:
-    """The name without its namespace, as `autogen` gives it."""
+    """Return the name without its namespace, as `autogen` gives it."""
     return f"{name.base}.{name.overload}" if name.overload else name.base

@@ -93,7 +93,7 @@ def _one_composite(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _needed_dispatch(operator: Operator, _: Declared) -> Problem | None:
-    """CompositeImplicitAutograd under the default name is what an entry without `dispatch` has."""
+    """Refuse CompositeImplicitAutograd under the default name: it is what an entry without `dispatch` has."""
     if "dispatch" not in operator.spans or operator.structured_delegate is not None or len(operator.dispatch) != 1:
         return None
     key, kernel = operator.dispatch[0]
@@ -128,7 +128,7 @@ def _shallow_kernel_namespace(operator: Operator, _: Declared) -> Problem | None
 
 
 def _explicit_factory(operator: Operator, _: Declared) -> Problem | None:
-    """A factory that decomposes would be traced as its parts, on whatever device these choose."""
+    """Refuse a factory that decomposes: it would be traced as its parts, on whatever device these choose."""
     if "dispatch" in operator.spans or operator.structured or operator.structured_delegate is not None:
         return None
     name = operator.schema.name.base
@@ -160,7 +160,7 @@ def _const_ref_without_out(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _foreach_devices(operator: Operator, _: Declared) -> Problem | None:
-    """Lists of tensors may spread over devices: the slow path serves them."""
+    """Refuse device checks of a _foreach operator: its lists may spread over devices, which the slow path serves."""
     if operator.namespace != "aten" or not operator.schema.name.base.startswith("_foreach"):
         return None
     if operator.device_check == "NoCheck":
@@ -169,7 +169,7 @@ def _foreach_devices(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _seeded_tag(operator: Operator, _: Declared) -> Problem | None:
-    """Names are a hint in ATen alone: elsewhere "operand" holds "rand" too."""
+    """Ask for the tag of random operators. Names are a hint in ATen alone: elsewhere "operand" holds "rand" too."""
     if "nondeterministic_seeded" in operator.tags:
         return None
     schema = operator.schema
@@ -220,7 +220,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def _dispatch_key_span(operator: Operator, key: str, kernel: Span) -> Span:
-    """Where `dispatch` has the key: in the line of its kernel, before it."""
+    """Return where `dispatch` has the key: in the line of its kernel, before it."""
     table = operator.span("dispatch")
     text = table.source.text
     found = list(re.finditer(rf"(?<!\w){re.escape(key)}(?!\w)", text[table.start : kernel.start]))

@@ -48,7 +48,7 @@ _PLANNED = {
 
 
 def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
-    """The operators that `source` declares, each as its entry says; what is wrong goes to `errors`."""
+    """Yield the operators that `source` declares, each as its entry says; what is wrong goes to `errors`."""
     for node in read_entries(source, errors):
         if type(node) is MappingNode:
             operator = _read_entry(node, source, tags, errors)
@@ -60,7 +60,7 @@ def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Ite
 
 
 def read_tags(source: Source, errors: Errors) -> dict[str, str]:
-    """The tags that `source` lists, each with its description."""
+    """Return the tags that `source` lists, each with its description."""
     tags: dict[str, str] = {}
     for node in read_entries(source, errors):
         try:
@@ -115,7 +115,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
 
 
 def read_schema(node: Node, source: Source) -> FunctionSchema:
-    """The schema that `node` holds; without a namespace, ATen's. Raises SchemaError with the place in the file."""
+    """Return the schema of `node`; without a namespace, ATen's. Raises SchemaError with the place in the file."""
     scalar = values.read_scalar(node, source)
     text = scalar.text.rstrip("\n")
     span = values.text_span(scalar, source)
@@ -139,7 +139,7 @@ def read_schema(node: Node, source: Source) -> FunctionSchema:
 
 
 def _implied_tags(schema: FunctionSchema, known: Collection[str]) -> frozenset[str]:
-    """The tags that follow from the schema, as far as the tags file has them."""
+    """Return the tags that follow from the schema, as far as the tags file has them."""
     tags = ["pt2_compliant_tag"] if schema.name.namespace == DEFAULT_NAMESPACE else []
     if schema.out_arguments:
         tags.append("out")
@@ -165,7 +165,7 @@ def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], e
 def _read_variant_tags(
     pair: Pair | None, source: Source, known: Collection[str], errors: Errors
 ) -> dict[str, frozenset[str]]:
-    """The tags of made variants, by their names without namespace."""
+    """Return the tags of made variants, by their names without namespace."""
     if pair is None:
         return {}
     node = pair[1]
@@ -179,7 +179,7 @@ def _read_variant_tags(
 def _full_dispatch(
     schema: FunctionSchema, fields: Mapping[str, Any], is_given: bool, location: Span
 ) -> tuple[tuple[str, Kernel], ...]:
-    """The table of the entry, with the kernels that other keys stand for."""
+    """Return the table of the entry, with the kernels that other keys stand for."""
     table: tuple[tuple[str, Kernel], ...] = fields.get("dispatch", ())
     is_structured = fields.get("structured", False) or "structured_delegate" in fields
     if not is_given and not is_structured:
@@ -192,7 +192,7 @@ def _full_dispatch(
 
 
 def entry_head(node: MappingNode, source: Source) -> Span:
-    """The first key of an entry: its line is the entry's."""
+    """Return the first key of an entry: its line is the entry's."""
     first = next(iter(node.pairs.values()), None)
     return values.node_span(first[0] if first else node, source)
 

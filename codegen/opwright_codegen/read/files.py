@@ -1,4 +1,4 @@
-"""Schema files to an OperatorSet: read, held against the rules, and completed."""
+"""The reading of schema files into an OperatorSet: read, held against the rules, and completed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PathLike = str | os.PathLike[str]
 
 
 def read(paths: Iterable[_PathLike], tags: _PathLike | None = None) -> OperatorSet:
-    """The operators that the files at `paths` declare, and the variants made from them.
+    """Return the operators that the files at `paths` declare, and the variants made from them.
 
     `tags` is the file of tags; without it, the one that ships with this package.
     Raises SchemaErrors with everything that is wrong.
@@ -36,13 +36,13 @@ def read(paths: Iterable[_PathLike], tags: _PathLike | None = None) -> OperatorS
 
 
 def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) -> OperatorSet:
-    """What `read` gives for a file that holds `text`."""
+    """Read the operators of a file that holds `text`."""
     errors = Errors()
     return _read_sources([Source(path, text)], _tags(tags, errors), errors)
 
 
 def read_source(path: _PathLike) -> Source:
-    """The text of a file. Raises SchemaError if it cannot be read, is too large, or is not UTF-8."""
+    """Return the text of a file. Raises SchemaError if it cannot be read, is too large, or is not UTF-8."""
     shown = os.fspath(path)
     try:
         # Opening a pipe would wait for someone to write into it.

@@ -12,7 +12,7 @@ __all__ = ["check_group", "group_operators"]
 
 
 def group_operators(operators: Iterable[Operator], errors: Errors) -> list[OperatorGroup]:
-    """Operators by signature, in the order of each group's first; two of a kind in a group are an error."""
+    """Group operators by signature, in the order of each group's first; two of a kind in a group are an error."""
     groups: dict[FunctionSchema, dict[SchemaKind, Operator]] = {}
     for operator in operators:
         kinds = groups.setdefault(operator.schema.signature(), {})
@@ -33,7 +33,7 @@ def group_operators(operators: Iterable[Operator], errors: Errors) -> list[Opera
 
 
 def check_group(group: OperatorGroup, errors: Errors) -> None:
-    """What has to hold once every variant is there."""
+    """Check what has to hold once every variant is there."""
     if group.functional is None and len(group.members) > 1:
         operator = group.members[0]
         message = f"{operator.schema.name}: its group has no functional variant"
@@ -55,7 +55,7 @@ _STRUCTURED = "the out variant has 'structured: True', the others 'structured_de
 
 
 def _structured_problem(operator: Operator, out: Operator | None) -> str | None:
-    """What is wrong with the operator's part in a structured group; `out` is the group's, if the group is whole."""
+    """Return what is wrong with the operator's part in a structured group; `out` is the group's, if it is whole."""
     takes_part = operator.structured or operator.structured_delegate is not None
     if out is None:
         return (
@@ -73,7 +73,7 @@ def _structured_problem(operator: Operator, out: Operator | None) -> str | None:
 
 
 def _check_functional_name(functional: Operator, errors: Errors) -> None:
-    """A functional and a mutable variant take the same arguments: one base name could not tell them apart."""
+    """Check that functional and mutable variants take different arguments: one base name could not tell them apart."""
     if not functional.schema.name.base.endswith("_functional"):
         message = f"{functional.schema.name}: with a mutable variant beside it, its name ends in _functional"
         errors.add(SchemaError("functional-name", message, functional.span("func")))

@@ -1,4 +1,4 @@
-"""What the schema files declare, as frozen data: operators, the groups their variants form, and the set of them all."""
+"""Declarations of schema files, as frozen data: operators, the groups their variants form, and the set of them all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Kernel(Text):
 
 @dataclass(frozen=True, slots=True)
 class Precomputed:
-    """What the meta function of a structured kernel computes for its implementation.
+    """The values that the meta function of a structured kernel computes for its implementation.
 
     `replace` maps an argument to those that take its place; `add` holds those that come besides.
     """
@@ -30,7 +30,7 @@ class Precomputed:
 
 @dataclass(frozen=True, slots=True)
 class UfuncLoop:
-    """One line of `ufunc_inner_loop`: under `key`, the function `name` serves `dtypes`."""
+    """A line of `ufunc_inner_loop`: under `key`, the function `name` serves `dtypes`."""
 
     key: str
     name: str
@@ -38,7 +38,7 @@ class UfuncLoop:
 
 
 class KeySpans(Mapping[str, tuple[Span, Span]]):
-    """Where the keys of an entry and their values stand. Spans are made when asked for: few ever are."""
+    """The places of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
     __slots__ = ("_offsets", "_source")
 
@@ -96,7 +96,7 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """The qualified name: `aten::add.Tensor`."""
+        """Return the qualified name: `aten::add.Tensor`."""
         return str(self.schema.name)
 
     @property
@@ -118,15 +118,15 @@ class Operator:
         return all(key.startswith("Composite") for key, _ in self.dispatch)
 
     def kernel(self, key: str) -> Kernel | None:
-        """The kernel declared for `key` itself; alias keys are the dispatcher's business."""
+        """Return the kernel declared for `key` itself; alias keys are the dispatcher's business."""
         return next((kernel for name, kernel in self.dispatch if name == key), None)
 
     def span(self, key: str) -> Span:
-        """The value of `key`, or the entry's first line where it has no such key."""
+        """Return the span of the value of `key`, or of the entry's first line where it has no such key."""
         return self.spans[key][1] if key in self.spans else self.location
 
     def autogen_span(self, name: str) -> Span:
-        """Where `autogen` has the name of a variant."""
+        """Return the span of the name of a variant in `autogen`."""
         span = self.span("autogen")
         at = span.text.find(name)
         return span.sub(at, at + len(name)) if at >= 0 else span
@@ -147,7 +147,7 @@ class OperatorGroup:
         return tuple(operator for operator in variants if operator is not None)
 
     def renewed(self, operators: Mapping[str, Operator]) -> OperatorGroup:
-        """The group with its members as `operators` has them now."""
+        """Return the group with its members as `operators` has them now."""
         functional, inplace, out, mutable = (
             None if member is None else operators[member.name]
             for member in (self.functional, self.inplace, self.out, self.mutable)
@@ -165,10 +165,10 @@ class OperatorSet:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """In the order of their first operator."""
+        """Return the namespaces in the order of their first operator."""
         return tuple(dict.fromkeys(operator.namespace for operator in self.operators.values()))
 
 
 def default_kernel_name(schema: FunctionSchema) -> str:
-    """The name of the kernel that an operator without `dispatch` has, as in torchgen."""
+    """Return the name of the kernel that an operator without `dispatch` has, as in torchgen."""
     return f"{schema.name.base}_out" if schema.kind is SchemaKind.OUT else schema.name.base

@@ -1,4 +1,4 @@
-"""What a rule is: a function from an operator to the problem it has, if it has one."""
+"""The type of a rule: a function from an operator to the problem it has, if it has one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Declared", "Problem", "Rule"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule found: the rule's code is added when it is reported."""
+    """A problem that a rule found: the rule's code is added when it is reported."""
 
     message: str
     span: Span
@@ -22,7 +22,7 @@ class Problem:
 
 
 class Declared(NamedTuple):
-    """What a rule may ask about the other operators."""
+    """The other operators, as far as a rule may ask about them."""
 
     operators: Mapping[str, Operator]
     base_names: frozenset[tuple[str, str]]

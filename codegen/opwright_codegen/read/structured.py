@@ -75,7 +75,7 @@ def _delegate_exists(operator: Operator, declared: Declared) -> Problem | None:
 
 
 def _maker(operator: Operator, declared: Declared) -> Operator | None:
-    """The operator whose `autogen` makes the one that `operator` delegates to."""
+    """Return the operator whose `autogen` makes the one that `operator` delegates to."""
     others = (other for other in declared.operators.values() if other.namespace == operator.namespace)
     return next((other for other in others if operator.structured_delegate in other.autogen), None)
 
@@ -110,7 +110,7 @@ def _ufunc_is_structured(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _ufunc_has_no_kernel(operator: Operator, _: Declared) -> Problem | None:
-    """Reading adds the kernels that the loops make; those stand where `ufunc_inner_loop` stands."""
+    """Refuse a ufunc with kernels of its own: those that the loops make stand where `ufunc_inner_loop` stands."""
     if not operator.ufunc_inner_loop or "dispatch" not in operator.spans:
         return None
     table = operator.span("dispatch")

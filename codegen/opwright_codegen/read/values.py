@@ -28,7 +28,7 @@ def node_span(node: Node, source: Source) -> Span:
 
 
 def text_span(node: ScalarNode, source: Source) -> Span:
-    """The characters of the file that are the characters of the text, where there are such; else the whole scalar.
+    """Return the characters of the file that are those of the text, where there are such; else the whole scalar.
 
     Texts with escapes, doubled quotes or folded lines have no such characters.
     """
@@ -47,7 +47,7 @@ def wrong_type(expected: str, node: Node, source: Source, hint: str | None = Non
 
 
 def read_scalar(node: Node, source: Source) -> ScalarNode:
-    """Any text that is there. Numbers and the like are taken as they are written."""
+    """Read any text that is there. Numbers and the like are taken as they are written."""
     if type(node) is not ScalarNode:
         raise wrong_type("a text", node, source)
     if not node.text.strip() or (node.plain and node.text in _NULLS):
@@ -65,7 +65,7 @@ def read_text(node: Node, source: Source) -> Text:
 
 
 def read_doc(node: Node, source: Source) -> str:
-    """Prose as a docstring has it: without common indentation, and only with characters that show."""
+    """Read prose as a docstring has it: without common indentation, and only with characters that show."""
     scalar = read_scalar(node, source)
     lines = inspect.cleandoc(scalar.text).split("\n")
     if all(line.isprintable() for line in lines):
@@ -145,7 +145,7 @@ def read_strings(node: Node, source: Source) -> tuple[str, ...]:
 
 
 def read_dispatch(node: Node, source: Source) -> tuple[tuple[str, Kernel], ...]:
-    """One item a key: `CPU, CUDA: f` gives two. Whether the keys exist is a rule, not a matter of type."""
+    """Read one item a key: `CPU, CUDA: f` gives two. Whether the keys exist is a rule, not a matter of type."""
     if type(node) is not MappingNode:
         raise wrong_type(
             "a mapping from dispatch keys to kernels", node, source, "write lines such as 'CPU: my_kernel'"
@@ -164,7 +164,7 @@ def read_dispatch(node: Node, source: Source) -> tuple[tuple[str, Kernel], ...]:
 
 
 def read_precomputed(node: Node, source: Source) -> Precomputed:
-    """Lines `argument -> type name, type name`; the last may be `type name, …` alone, which replaces nothing."""
+    """Read lines `argument -> type name, type name`; the last may be `type name, …` alone, which replaces nothing."""
     replace: dict[str, tuple[Argument, ...]] = {}
     added: tuple[Argument, ...] = ()
     lines = read_list(node, source)
@@ -204,7 +204,7 @@ _UFUNC_LOOP = re.compile(r"([A-Za-z_][A-Za-z0-9_]*) \(([^()]*)\)")
 
 
 def read_ufunc_loops(node: Node, source: Source) -> tuple[UfuncLoop, ...]:
-    """`add (All, Half)` alone stands for the key Generic."""
+    """Read the loops of `ufunc_inner_loop`; `add (All, Half)` alone stands for the key Generic."""
     if type(node) is ScalarNode:
         return (_ufunc_loop("Generic", node, source),)
     if type(node) is not MappingNode:
@@ -233,7 +233,7 @@ def _ufunc_loop(key: str, node: Node, source: Source) -> UfuncLoop:
 
 
 def parse_elsewhere(text: str, span: Span) -> FunctionSchema:
-    """The schema `text`, which stands nowhere in the file as it is; errors point at `span`."""
+    """Parse the schema `text`, which stands nowhere in the file as it is; errors point at `span`."""
     try:
         return FunctionSchema.parse(text)
     except SchemaError as error:
@@ -241,7 +241,7 @@ def parse_elsewhere(text: str, span: Span) -> FunctionSchema:
 
 
 def error_at(error: SchemaError, span: Span) -> SchemaError:
-    """The error, which says where it is in a text of its own, at the place of that text in the file."""
+    """Return the error, which says where it is in a text of its own, at the place of that text in the file."""
     return SchemaError(error.code, error.message, span, error.hint)
 
 

@@ -16,7 +16,7 @@ _TENSORS = ListType(_TENSOR)
 
 
 def out_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
-    """The names that an out variant may have; the first is the one that torchgen makes.
+    """Return the names that an out variant may have; the first is the one that torchgen makes.
 
     ATen itself shortens: the out variant of `sum.dim_IntList` is `sum.IntList_out`, that of `add.Tensor` is `add.out`.
     Or it says the type of the second argument: `bernoulli.float_out` of `bernoulli.p`.
@@ -29,7 +29,7 @@ def out_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
 
 
 def inplace_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
-    """The names that an in-place variant may have: `add_.Tensor` of `add.Tensor`, `__iand__` of `__and__`.
+    """Return the names that an in-place variant may have: `add_.Tensor` of `add.Tensor`, `__iand__` of `__and__`.
 
     ATen shortens here too (`transpose_` of `transpose.int`, `pow_.Scalar` of `pow.Tensor_Scalar`), or says the type of
     the second argument (`floor_divide_.Tensor` of `floor_divide`).
@@ -41,12 +41,12 @@ def inplace_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
 
 
 def _second_type(schema: FunctionSchema) -> list[str]:
-    """The type of the second argument, if it is a word that an overload may be called."""
+    """Return the type of the second argument, if it is a word that an overload may be called."""
     return [word for argument in schema.positional[1:2] if (word := str(argument.type)).isidentifier()]
 
 
 def out_problem(schema: FunctionSchema) -> str | None:
-    """Why no out variant can be made of `schema`, if so."""
+    """Return why no out variant can be made of `schema`, if so."""
     if schema.kind is SchemaKind.INPLACE:
         return None
     tensors = [result for result in schema.returns if result.type.is_tensor_like]
@@ -58,7 +58,7 @@ def out_problem(schema: FunctionSchema) -> str | None:
 
 
 def out_schema(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
-    """The out variant of any other: a written keyword argument for each result.
+    """Return the out variant of any other: a written keyword argument for each result.
 
     The result of an in-place operator is its `self`. Tensor options (dtype, device, …) are dropped: the buffers say
     these. Lists of tensors are filled and not returned.
@@ -89,7 +89,7 @@ def _outs(schema: FunctionSchema) -> Iterator[Argument]:
 
 
 def inplace_problem(schema: FunctionSchema) -> str | None:
-    """Why no in-place variant can be made of the functional `schema`, if so."""
+    """Return why no in-place variant can be made of the functional `schema`, if so."""
     this = schema.self_argument
     if this is None or this.type not in (_TENSOR, _TENSORS):
         return "it has no positional argument 'Tensor self'"
@@ -99,7 +99,7 @@ def inplace_problem(schema: FunctionSchema) -> str | None:
 
 
 def inplace_schema(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
-    """The in-place variant of a functional operator: it writes `self` and returns it, unless that is a list."""
+    """Return the in-place variant of a functional operator: it writes `self` and returns it, unless that is a list."""
     this = schema.self_argument
     assert this is not None  # inplace_problem has said so
     written = replace(this, annotation=Annotation(("a",), True))

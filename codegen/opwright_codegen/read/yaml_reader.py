@@ -1,4 +1,4 @@
-"""YAML text as a tree that knows where each key and value stands.
+"""The reader of YAML text into a tree that knows where each key and value stands.
 
 The event layer of PyYAML is used, not its node layer: nodes are composed by C recursion, which a deeply nested file
 overflows. What a schema file has no use for (tags, anchors, aliases, several documents) is refused, so nothing is
@@ -66,7 +66,7 @@ class SequenceNode:
 
 @dataclass(slots=True)
 class MappingNode:
-    """Its keys are texts; each is kept as a scalar too, for its position."""
+    """A mapping. Its keys are texts; each is kept as a scalar too, for its position."""
 
     pairs: dict[str, Pair]
     start: int
@@ -78,7 +78,7 @@ Pair = tuple[ScalarNode, Node]
 
 
 def read_entries(source: Source, errors: Errors) -> Iterator[Node]:
-    """The items of the list that `source` holds, one by one, until the end or the first place that is not YAML."""
+    """Yield the items of the list in `source`, one by one, until the end or the first place that is not YAML."""
     try:
         yield from _Reader(source, errors).items()
     except SchemaError as error:
@@ -91,7 +91,7 @@ def read_entries(source: Source, errors: Errors) -> Iterator[Node]:
 
 
 def describe(node: Node) -> str:
-    """What `node` is, for an error message."""
+    """Say what `node` is, for an error message."""
     match node:
         case ScalarNode(text="" | "~" | "null" | "Null" | "NULL", plain=True):
             return "nothing"
@@ -196,13 +196,13 @@ class _Reader:
         return Span(self._source, event.start_mark.index, event.end_mark.index)
 
     def _head(self, event: _Event) -> Span:
-        """The first character of what `event` begins: its end may be far away."""
+        """Return the first character of what `event` begins: its end may be far away."""
         start = min(event.start_mark.index, len(self._source.text))
         return Span(self._source, start, min(start + 1, len(self._source.text)))
 
 
 def _end(start: _Event, last: Node | None, end: _Event) -> int:
-    """Where a list or a mapping ends: at its bracket, else with its last item (YAML lets it run to the next token)."""
+    """Return where a list or a mapping ends: at its bracket, or with its last item (YAML runs on to the next token)."""
     offset: int = last.end if last is not None and not start.flow_style else end.end_mark.index
     return offset
 

@@ -1,4 +1,4 @@
-"""Whether a schema may replace an older one, with reasons.
+"""The question whether a schema may replace an older one, with reasons.
 
 Backward: every call written for the old schema must still mean the same. Forward: a call written for the new one, once
 defaults are left out of it, must be one for the old schema. The rules are those of
@@ -16,7 +16,7 @@ _NUMBERS = frozenset({"int", "float", "complex", "SymInt", "bool"})
 
 
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
-    """Why calls of `old` would break under `new`; empty when they would not."""
+    """Return why calls of `old` would break under `new`; empty when they would not."""
     if new.name != old.name:
         return [f"the operator is called {new.name} instead of {old.name}"]
     return [*_of_returns(new, old), *_of_arguments(new, old)]
@@ -39,8 +39,8 @@ def _of_returns(new: FunctionSchema, old: FunctionSchema) -> list[str]:
 
 
 def _of_arguments(new: FunctionSchema, old: FunctionSchema) -> list[str]:
-    """Arguments are compared one by one up to the first out argument of the old schema; out arguments from there on;
-    what the new schema has in between is added."""
+    """Compare arguments one by one up to the first out argument of the old schema, out arguments from there on; what
+    the new schema has in between is added."""
     found: list[str] = []
     if new.is_vararg != old.is_vararg:
         found.append("the number of arguments " + ("varies now" if new.is_vararg else "no longer varies"))
@@ -163,7 +163,7 @@ def is_subtype(type: Type, of: Type) -> bool:
 
 
 def _plain(type: Type) -> Type:
-    """The type as a caller sees it: a symbolic integer is an int, and a list's size says nothing of its values."""
+    """Return the type as a caller sees it: a symbolic integer is an int, and a list's size says nothing of values."""
     match type:
         case BaseType("SymInt"):
             return BaseType("int")

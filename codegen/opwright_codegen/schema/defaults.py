@@ -58,7 +58,7 @@ class Default:
 
 
 def default_of(literal: Literal, type: Type) -> Default:
-    """The default that a literal is for an argument of this type. Raises ValueError when it can be none."""
+    """Return the default that a literal is for an argument of this type. Raises ValueError when it can be none."""
     sized = type.list_type
     core = type.base()
     name = core.name if isinstance(core, BaseType) else ""
@@ -81,12 +81,12 @@ def _is_bare(literal: Literal) -> bool:
 
 
 def write_literal(literal: Literal) -> str:
-    """The literal as it is printed: as written, with lists spaced `[0, 1]`."""
+    """Return the literal as it is printed: as written, with lists spaced `[0, 1]`."""
     return literal if isinstance(literal, str) else f"[{', '.join(map(write_literal, literal))}]"
 
 
 def spell(value: Value) -> str:
-    """The canonical spelling of a value, which reads back as the same value."""
+    """Return the canonical spelling of a value, which reads back as the same value."""
     match value:
         case None | bool() | EnumName() | int():
             return str(value)
@@ -111,7 +111,7 @@ def _spell_char(char: str) -> str:
 
 
 def _value(literal: Literal, type: str) -> Value:
-    """The value of a literal where values of the base type of this name ('' for any other type) are wanted."""
+    """Return the value of a literal where values of the base type of this name ('' for any other type) are wanted."""
     if isinstance(literal, tuple):
         return tuple(_value(item, type) for item in literal)
     if literal[0] in "\"'":

@@ -1,4 +1,4 @@
-"""Why a text is no schema, and where."""
+"""The errors of a text that is no schema: why it is none, and where."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["explain"]
 
 
 def explain(text: str, span: Span | None, error: ValueError) -> SchemaError:
-    """The error to show for a text that `FunctionSchema.parse` could not read, `error` being what stopped it."""
+    """Return the error to show for a text that `FunctionSchema.parse` could not read, `error` being what stopped it."""
     place = Place(text, span)
     if len(text) > MAX_LENGTH:
         return SchemaError("schema-too-long", str(error), place(0, 1))
@@ -49,7 +49,7 @@ _Wrong = tuple[str, int, int, str | None]
 
 
 def _first_wrong(text: str, rule: str, shift: int) -> _Wrong | None:
-    """Message, start, end and hint of the first place where the text departs from the rule, within tokens too."""
+    """Return message, start, end and hint of the first place where the text departs from the rule, in tokens too."""
     try:
         tree = precise_parser().parse(text, start=rule)
     except UnexpectedInput as error:
@@ -110,7 +110,7 @@ def _describe(text: str, rule: str, shift: int, error: UnexpectedInput) -> _Wron
 
 
 def _hint(error: UnexpectedInput, text: str) -> str | None:
-    """The hint of the example that fails as this text does."""
+    """Return the hint of the example that fails as this text does."""
     state, kind = _failure(error, text)
     known = _failures()
     return known.get((state, kind)) or known.get((state, None))
@@ -118,7 +118,7 @@ def _hint(error: UnexpectedInput, text: str) -> str | None:
 
 @cache
 def _failures() -> dict[tuple[int, str | None], str]:
-    """Hints by how their examples fail: the parser's state with the offending token or character, or the state."""
+    """Return hints by how their examples fail: the parser's state with the offending token or character, or alone."""
     found: dict[tuple[int, str | None], str] = {}
     for hint, examples in HINTS.items():
         for example in examples:
@@ -141,7 +141,7 @@ def _quote(text: str) -> str:
 
 
 def _wanted(expected: set[str]) -> str:
-    """The terminals in words; a way to begin a thing is left out beside the thing's own name."""
+    """Return the terminals in words; a way to begin a thing is left out beside the thing's own name."""
     if "FLAT" in expected or "ARGUMENT" in expected:
         expected = expected - {"LPAR", "GENERIC"} - ({"FLAT"} if "ARGUMENT" in expected else set())
     if "NUMBER" in expected:

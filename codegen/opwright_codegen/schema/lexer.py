@@ -23,7 +23,7 @@ class _QuickToken(Token):
 
 
 class QuickLexer(Lexer):
-    """Matches, in each state of the parser, only the terminals that the state accepts: one regular expression a state.
+    """A lexer that matches only the terminals that a state of the parser accepts: one regular expression a state.
 
     Terminals come from the grammar, in Lark's own order. Errors carry no useful position: who meets one parses the
     text again with Lark's own lexer.

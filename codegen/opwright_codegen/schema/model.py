@@ -30,7 +30,7 @@ _TENSOR_OPTIONS = (
 
 
 class SchemaKind(Enum):
-    """How a schema's results reach the caller."""
+    """The way a schema's results reach the caller."""
 
     FUNCTIONAL = "functional"
     INPLACE = "inplace"
@@ -40,7 +40,8 @@ class SchemaKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperatorName:
-    """`namespace::base.overload`; `base` is as written, with the `_` of an in-place operator. Parts left out are ''."""
+    """A name `namespace::base.overload`; `base` is as written, with an in-place operator's `_`. Missing parts are
+    ''."""
 
     namespace: str
     base: str
@@ -48,14 +49,14 @@ class OperatorName:
 
     @staticmethod
     def parse(text: str) -> OperatorName:
-        """The name written `ns::base.overload`; what is no identifier in it is for the caller to check."""
+        """Return the name written `ns::base.overload`; what is no identifier in it is for the caller to check."""
         head, _, overload = text.partition(".")
         namespace, _, base = head.rpartition("::")
         return OperatorName(namespace, base, overload)
 
     @property
     def dunder(self) -> str | None:
-        """`add` of `__add__`; None when the name is no such method."""
+        """Return `add` of `__add__`; None when the name is no such method."""
         found = _DUNDER.fullmatch(self.base)
         return found[1] if found else None
 
@@ -69,18 +70,18 @@ class OperatorName:
 
     @property
     def stem(self) -> str:
-        """The base name of the functional variant: `add` of `add_`, `__add__` of `__iadd__`."""
+        """Return the base name of the functional variant: `add` of `add_`, `__add__` of `__iadd__`."""
         if not self.inplace:
             return self.base
         return f"__{self.base[3:]}" if self.base.startswith("__") else self.base[:-1]
 
     @property
     def shown_overload(self) -> str:
-        """The overload as users reach it: `default` for the one without a name."""
+        """Return the overload as users reach it: `default` for the one without a name."""
         return self.overload or "default"
 
     def functional(self) -> OperatorName:
-        """The name without the in-place mark."""
+        """Return the name without the in-place mark."""
         return replace(self, base=self.stem) if self.inplace else self
 
     def __str__(self) -> str:
@@ -107,7 +108,7 @@ class Argument:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """Every annotation on the type, from the inside."""
+        """Return every annotation on the type, from the inside."""
         return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
 
     def __str__(self) -> str:
@@ -131,7 +132,7 @@ class Return:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """Every annotation on the type, from the inside."""
+        """Return every annotation on the type, from the inside."""
         return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
 
     def __str__(self) -> str:
@@ -153,7 +154,7 @@ class FunctionSchema:
 
     @staticmethod
     def parse(text: str, span: Span | None = None) -> FunctionSchema:
-        """The schema written as `text`, which stands at `span` of a file. Judges syntax, not what operators may be.
+        """Return the schema written as `text`, which stands at `span`. Judges syntax, not what operators may be.
 
         Raises SchemaError, with the position and a hint, for text that is no schema.
         """
@@ -192,8 +193,8 @@ class FunctionSchema:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """What derivatives call the results: `result`, or `result0`, …, where they have no names; `NAME_return` where
-        an argument has the name."""
+        """Return what derivatives call the results: `result`, or `result0`, …, where they have no names; `NAME_return`
+        where an argument has the name."""
         taken = {a.name for a in self.arguments}
         numbers = range(len(self.returns)) if len(self.returns) > 1 else [""]
         names = [r.name or f"result{number}" for r, number in zip(self.returns, numbers, strict=False)]
@@ -201,41 +202,41 @@ class FunctionSchema:
 
     @property
     def positional(self) -> tuple[Argument, ...]:
-        """The arguments before `*`."""
+        """Return the arguments before `*`."""
         return tuple([a for a in self.arguments if not a.kwarg_only])
 
     @property
     def kwarg_only(self) -> tuple[Argument, ...]:
-        """The arguments after `*`, out arguments included."""
+        """Return the arguments after `*`, out arguments included."""
         return tuple([a for a in self.arguments if a.kwarg_only])
 
     @property
     def out_arguments(self) -> tuple[Argument, ...]:
-        """The keyword-only arguments that the operator writes its results to."""
+        """Return the keyword-only arguments that the operator writes its results to."""
         return tuple([a for a in self.arguments if a.kwarg_only and a.is_write])
 
     @property
     def mutated_arguments(self) -> tuple[Argument, ...]:
-        """Every argument that the operator writes to."""
+        """Return every argument that the operator writes to."""
         return tuple([a for a in self.arguments if a.is_write])
 
     @property
     def written_order(self) -> tuple[Argument, ...]:
-        """The written arguments as results of the functional variant: self, the out arguments, then others."""
+        """Return the written arguments as results of the functional variant: self, the out arguments, then others."""
         mutated, own = self.mutated_arguments, self.self_argument
         return tuple(sorted(mutated, key=lambda a: 0 if a is own else 1 if a.kwarg_only else 2)) if mutated else ()
 
     @property
     def self_argument(self) -> Argument | None:
-        """The positional argument called `self`; for an in-place operator without one, the first."""
+        """Return the positional argument called `self`; for an in-place operator without one, the first."""
         positional = self.positional
         named = next((a for a in positional if a.name == "self"), None)
         return named or (positional[0] if positional and self.name.inplace else None)
 
     @property
     def kind(self) -> SchemaKind:
-        """What variant the schema is, from its text alone: an in-place name whose self is written to, else an out
-        argument, else any written argument, else functional."""
+        """Return what variant the schema is, from its text alone: an in-place name whose self is written to, else an
+        out argument, else any written argument, else functional."""
         mutated = self.mutated_arguments
         if not mutated:
             return SchemaKind.FUNCTIONAL
@@ -256,9 +257,9 @@ class FunctionSchema:
         return bool(self.returns) and not self.mutated_arguments and not any(r.annotations for r in self.returns)
 
     def signature(self, *, keep_defaults: bool = False) -> FunctionSchema:
-        """What all variants of an operator have in common, by which they are grouped: no overload, in-place mark, out
-        arguments, tensor options, annotations, return names or (unless kept) defaults; written arguments that are
-        not returned are results."""
+        """Return what all variants of an operator have in common, by which they are grouped: no overload, in-place
+        mark, out arguments, tensor options, annotations, return names or (unless kept) defaults; written arguments that
+        are not returned are results."""
         arguments = [a for a in _without_tensor_options(self.arguments) if not (a.kwarg_only and a.is_write)]
         returned = (*self.returns, *self._written_results())
         return FunctionSchema(
@@ -270,7 +271,7 @@ class FunctionSchema:
         )
 
     def functional_signature(self) -> FunctionSchema:
-        """The functional variant of a schema: arguments are only read, and each written one that is not returned
+        """Return the functional variant of a schema: arguments are only read, and each written one that is not returned
         comes back as a further result `NAME_out`. A mutable operator `f` gives `f_functional`."""
         base = f"{self.name.base}_functional" if self.kind is SchemaKind.MUTABLE else self.name.stem
         return FunctionSchema(
@@ -282,25 +283,25 @@ class FunctionSchema:
         )
 
     def _written_results(self) -> list[Return]:
-        """A result for each written argument that is not among the returns: self, the out arguments, then others."""
+        """Return a result for each written argument that is not returned: self, the out arguments, then others."""
         returned = {r.annotations for r in self.returns}
         return [Return(f"{a.name}_out", a.type) for a in self.written_order if a.annotations not in returned]
 
 
 def _bare(argument: Argument, keep_default: bool) -> Argument:
-    """The argument without annotations and, unless kept, default."""
+    """Return the argument without annotations and, unless kept, default."""
     if argument.annotation is None and not argument.list_annotations and (keep_default or argument.default is None):
         return argument
     return Argument(argument.name, argument.type, argument.default if keep_default else None, None, argument.kwarg_only)
 
 
 def _bare_return(result: Return) -> Return:
-    """The result without name and annotations."""
+    """Return the result without name and annotations."""
     return Return(None, result.type) if result.name is not None or result.annotations else result
 
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The arguments without the run `dtype, layout, device, pin_memory` that factories have and their variants lack."""
+    """Return the arguments without `dtype, layout, device, pin_memory`, which factories have, but no variants."""
     for i, first in enumerate(arguments):
         if first.kwarg_only and first.name == "dtype":
             run = arguments[i : i + len(_TENSOR_OPTIONS)]
@@ -317,7 +318,7 @@ _returns: dict[str, Return] = {}
 
 
 def _argument(parts: ArgumentParts, kwarg_only: bool) -> Argument:
-    """The argument that the parts say; equal ones are shared, since schemas repeat most of theirs."""
+    """Return the argument that the parts say; equal ones are shared, since schemas repeat most of theirs."""
     known = _kwarg_only if kwarg_only else _positional
     found = known.get(parts.text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Schema text to its parts, by schema.lark; schema.py makes the model of them."""
+"""The parser of schemas into their parts, by schema.lark; `model` makes the model of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_REMEMBERED = 20_000
 
 
 class UnreadableError(ValueError):
-    """The text is no schema; `schema.errors` finds out where and why."""
+    """An error: the text is no schema; `schema.errors` finds out where and why."""
 
 
 class Typed(NamedTuple):
@@ -73,7 +73,7 @@ class SchemaParts(NamedTuple):
 
 
 def parse_parts(text: str) -> SchemaParts:
-    """The parts of a schema. Raises UnreadableError when the text is none."""
+    """Return the parts of a schema. Raises UnreadableError when the text is none."""
     if len(text) > MAX_LENGTH:
         raise UnreadableError(f"the schema has more than {MAX_LENGTH:,} characters")
     try:
@@ -83,7 +83,7 @@ def parse_parts(text: str) -> SchemaParts:
 
 
 def grammar() -> str:
-    """The text of schema.lark, the one place that says what the terminals are."""
+    """Return the text of schema.lark, the one place that says what the terminals are."""
     return files("opwright_codegen.schema").joinpath("schema.lark").read_text(encoding="utf-8")
 
 
@@ -106,7 +106,7 @@ _Children = list[Any]
 
 
 class _Builder(Transformer[Token, Any]):
-    """What each rule of the grammar stands for. Called by the parser itself: no tree is made."""
+    """The meaning of each rule of the grammar. Called by the parser itself: no tree is made."""
 
     parser: Lark
 
@@ -115,7 +115,7 @@ class _Builder(Transformer[Token, Any]):
         self._plain: dict[tuple[str, str], Any] = {}
 
     def _read_plain(self, rule: str, text: str) -> Any:
-        """What the text of one token is by the rule for its inside, found once."""
+        """Return what the text of one token is by the rule for its inside, found once."""
         found = self._plain.get((rule, text))
         if found is None:
             if len(self._plain) > _MAX_REMEMBERED:
@@ -143,7 +143,7 @@ class _Builder(Transformer[Token, Any]):
         return SchemaParts(operator.value, positional, kwarg_only, is_vararg, returns, is_varret)
 
     def arguments(self, children: _Children) -> _Children:
-        """`(`, perhaps the items, perhaps `...`, `)` without what is only punctuation."""
+        """Return the items between `(` and `)`, and perhaps `...`, without what is only punctuation."""
         if not children:
             return []
         items: _Children = children[0] if type(children[0]) is list else [children[0]]
@@ -240,7 +240,7 @@ def _list_depth(items: tuple[Literal, ...]) -> int:
 
 
 def _typed(core: Type, marks: _Children, depth: int) -> Typed:
-    """`core` with the annotation and the suffixes (`?`, `[]`, each perhaps annotated) that follow it."""
+    """Return `core` with the annotation and the suffixes (`?`, `[]`, each perhaps annotated) that follow it."""
     annotation: Annotation | None = None
     lists: list[Annotation | None] = []
     for mark in marks:

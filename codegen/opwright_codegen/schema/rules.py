@@ -1,4 +1,4 @@
-"""What the schema of a declared operator may say, beyond syntax: types, names, defaults, aliases, out arguments."""
+"""Rules about the schema of a declared operator, beyond syntax: types, names, defaults, aliases, out arguments."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _Problem(NamedTuple):
 
 
 def schema_problems(schema: FunctionSchema) -> list[SchemaError]:
-    """What is wrong with the schema as the declaration of an operator, each problem at its place."""
+    """Return what is wrong with the schema as the declaration of an operator, each problem at its place."""
     return _errors(schema, [*_of_parts(schema), *_of_name(schema), *_of_order(schema), *_of_writes(schema)])
 
 
@@ -130,7 +130,7 @@ _fine: dict[int, Argument | Return] = {}  # arguments and results without proble
 
 
 def _of_parts(schema: FunctionSchema) -> list[_Problem]:
-    """Problems of each argument and result by itself. Schemas share most of theirs, so each is looked at once."""
+    """Return the problems of each argument and result by itself, looked at once: schemas share most of theirs."""
     found: list[_Problem] = []
     for i, argument in enumerate(schema.arguments):
         if _fine.get(id(argument)) is not argument:
@@ -250,7 +250,7 @@ def _of_name(schema: FunctionSchema) -> Iterator[_Problem]:
 
 
 def _of_order(schema: FunctionSchema) -> Iterator[_Problem]:
-    """Names once each; what has a default after what has none, among the positional arguments."""
+    """Check that each name stands once, and what has a default after what has none, among the positional arguments."""
     seen: set[str] = set()
     first_default: str | None = None
     for i, argument in enumerate(schema.arguments):
@@ -280,7 +280,7 @@ _TENSOR = BaseType("Tensor")
 
 
 def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
-    """What an operator that writes to arguments may return, so that variants can stand for each other."""
+    """Check what an operator that writes to arguments returns, so that variants can stand for each other."""
     if schema.name.inplace:
         yield from _of_inplace(schema)
     mutated = schema.mutated_arguments

@@ -1,4 +1,4 @@
-"""Where in its file each part of a schema stands. Found by parsing again, when an error needs it."""
+"""Places in its file of each part of a schema. Found by parsing again, when an error needs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReturnSpans(NamedTuple):
 
 
 class SchemaSpans(NamedTuple):
-    """Where the parts of a schema stand in its file; arguments and returns in the schema's order."""
+    """The places of the parts of a schema in its file; arguments and returns in the schema's order."""
 
     whole: Span
     name: Span
@@ -38,12 +38,12 @@ class SchemaSpans(NamedTuple):
 
 @cache
 def precise_parser() -> Lark:
-    """The grammar with Lark's own lexer, which keeps positions."""
+    """Return the grammar with Lark's own lexer, which keeps positions."""
     return Lark(grammar(), parser="lalr", start=list(START_RULES), propagate_positions=True, maybe_placeholders=False)
 
 
 class Place:
-    """Offsets in a schema's text as spans of the file it stands in."""
+    """A map of offsets in a schema's text to spans of the file it stands in."""
 
     def __init__(self, text: str, span: Span | None) -> None:
         self._span = span if span is not None else Source("<schema>", text).whole()
@@ -55,7 +55,7 @@ class Place:
 
 
 def locate(text: str, span: Span | None = None) -> SchemaSpans:
-    """Where the parts of a schema that parses stand in its file."""
+    """Return where the parts of a schema that parses stand in its file."""
     place = Place(text, span)
     arguments: list[ArgumentSpans] = []
     returns: list[ReturnSpans] = []
@@ -84,7 +84,7 @@ _Extent = tuple[int, int]
 
 
 def _leaves(node: Token | Tree[Token]) -> list[Token | Tree[Token]]:
-    """The items of a list of arguments or returns, whose rule recurses to the left."""
+    """Return the items of a list of arguments or returns, whose rule recurses to the left."""
     found: list[Token | Tree[Token]] = []
     while isinstance(node, Tree) and node.data in ("arguments", "returns", "items", "results"):
         if not node.children:
@@ -99,7 +99,7 @@ def _leaves(node: Token | Tree[Token]) -> list[Token | Tree[Token]]:
 
 
 def _parts(item: Token | Tree[Token], rule: str) -> tuple[_Extent, _Extent | None, _Extent | None, _Extent | None]:
-    """Extents of an argument or result: the whole, its type, its name, its default."""
+    """Return the extents of an argument or result: the whole, its type, its name, its default."""
     shift = 0
     whole = extent(item)
     if isinstance(item, Token):

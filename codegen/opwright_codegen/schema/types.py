@@ -10,12 +10,12 @@ __all__ = ["Annotation", "BaseType", "ClassType", "GenericType", "ListType", "Op
 
 
 class _Facts:
-    """Questions that every type answers."""
+    """The questions that every type answers."""
 
     __slots__ = ()
 
     def base(self) -> BaseType | GenericType | ClassType:
-        """What is left of the type without its `?` and `[]`."""
+        """Return what is left of the type without its `?` and `[]`."""
         found = cast("Type", self)
         while isinstance(found, OptionalType | ListType):
             found = found.elem
@@ -33,7 +33,7 @@ class _Facts:
 
     @property
     def list_type(self) -> ListType | None:
-        """The list that the type is, or that its optional holds."""
+        """Return the list that the type is, or that its optional holds."""
         inner = self.elem if isinstance(self, OptionalType) else self
         return inner if isinstance(inner, ListType) else None
 
@@ -55,7 +55,7 @@ class BaseType(_Facts):
 
 @dataclass(frozen=True, slots=True)
 class OptionalType(_Facts):
-    """`T?`: a value, or None. There is no optional of an optional."""
+    """A type `T?`: a value, or None. There is no optional of an optional."""
 
     elem: Type
 
@@ -69,7 +69,7 @@ class OptionalType(_Facts):
 
 @dataclass(frozen=True, slots=True)
 class ListType(_Facts):
-    """`T[]`, or `T[N]`, for which one value may stand for N equal ones."""
+    """A type `T[]`, or `T[N]`, for which one value may stand for N equal ones."""
 
     elem: Type
     size: int | None = None
@@ -80,7 +80,7 @@ class ListType(_Facts):
 
 @dataclass(frozen=True, slots=True)
 class GenericType(_Facts):
-    """`Dict(K, V)`, `Future(T)`, `RRef(T)`, `Await(T)`, `Union(A, B)`, and tuples, which print as `(A, B)`."""
+    """A type `Dict(K, V)`, `Future(T)`, `RRef(T)`, `Await(T)`, `Union(A, B)`, or a tuple, which prints as `(A, B)`."""
 
     name: str
     args: tuple[Type, ...]
@@ -98,7 +98,7 @@ class ClassType(_Facts):
 
     @property
     def class_name(self) -> str:
-        """`NAMESPACE.NAME` of a custom class."""
+        """Return `NAMESPACE.NAME` of a custom class."""
         return self.path.removeprefix("__torch__.torch.classes.")
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ _UNIT = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotation:
-    """`(a! -> a|b)`: the alias sets a value is in before and after the call, and whether the call writes to it.
+    """An annotation `(a! -> a|b)`: the alias sets of a value before and after the call, and whether it is written.
 
     The sets keep the order they are written in, for printing; it does not count in comparison.
     Raises ValueError for a written set of several, and for several on both sides of the arrow.
@@ -132,7 +132,7 @@ class Annotation:
 
     @staticmethod
     def parse(text: str) -> Annotation:
-        """The annotation printed as `text` (`a!`, `a -> *`), in canonical spacing; else ValueError.
+        """Parse the annotation printed as `text` (`a!`, `a -> *`), in canonical spacing; else raise ValueError.
 
         As in torchgen, letters alone: the set `*` before the arrow and longer names are TorchScript's, and
         are read as part of a schema only.
@@ -158,7 +158,7 @@ class Annotation:
 
 
 def annotated(type: Type, annotation: Annotation | None, lists: tuple[Annotation | None, ...] = ()) -> str:
-    """The type as text with its annotation, which binds to what is under `?` and `[]`, and those of its lists."""
+    """Return the type as text; its annotation binds to what is under `?` and `[]`, and its lists have their own."""
     if annotation is None and not any(lists):
         return str(type)
     match type:

@@ -1,1 +1,1 @@
-"""One module a target."""
+"""The targets of the generator, a module each."""

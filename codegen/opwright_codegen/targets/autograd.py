@@ -44,8 +44,8 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Who records an operator's calls: the function at a dispatch key, by which entry, the class of the node, and the
-    name that it shows, if that is another.
+    """The recorder of an operator's calls: the function at a dispatch key, by which entry, the class of the node, and
+    the name that it shows, if that is another.
 
     Without an entry, and a node, it is a variant with `out=` of a composite, which refuses to be recorded.
     """
@@ -64,7 +64,7 @@ _NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div"
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What stands together in the module: a class and the wrappers that make it."""
+    """A block of the module: a class and the wrappers that make it."""
 
     node: NodeClass | None
     wrappers: tuple[Wrapper, ...]
@@ -72,7 +72,7 @@ class _Block:
 
 
 def recordings(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Recording, ...]:
-    """What is recorded, by entry of derivatives.yaml: the operator, its in-place variants, those with `out=`."""
+    """Return what is recorded, by entry of derivatives.yaml: the operator, its in-place variants, those with `out=`."""
     namer = Namer(_RESERVED)
     groups = {member.name: group for group in operators.groups for member in group.members}
     found: list[Recording] = []
@@ -103,7 +103,7 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
 
 
 def _refused(view: NamespaceView, groups: Mapping[str, OperatorGroup]) -> Iterator[OperatorView]:
-    """Variants with `out=`, with kernels of their own, of operators that record what they are made of."""
+    """Yield variants with `out=`, with kernels of their own, of operators that record what they are made of."""
     for name, variant in view.operators.items():
         group = groups.get(name)
         if variant.schema.kind is not SchemaKind.OUT or group is None or group.functional is None:
@@ -120,7 +120,7 @@ def _refused(view: NamespaceView, groups: Mapping[str, OperatorGroup]) -> Iterat
 def without_history(
     view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet, found: Sequence[Recording]
 ) -> tuple[str, ...]:
-    """The operators that derivatives.yaml has, variants with them, and of whose calls nothing is recorded."""
+    """Return the operators that derivatives.yaml has, variants with them, and of whose calls nothing is recorded."""
     groups = {member.name: group for group in operators.groups for member in group.members}
     recorded = {recording.view.name for recording in found}
     names = {
@@ -133,7 +133,7 @@ def without_history(
 
 
 def _without_gradient(entry: Differentiability) -> Differentiability:
-    """What in-place variants of an operator record whose result has no gradient: that of the old value is zero."""
+    """Return what in-place variants record of an operator whose result has no gradient: the old value's is zero."""
     grad = Reference(Kind.GRAD, "grad")
     zeros = Call(Attribute(grad, "new_zeros"), (Attribute(grad, "shape"),))
     own, *others = (a.name for a in entry.operator.schema.arguments if a.type.is_tensor_like)
@@ -145,7 +145,7 @@ def _without_gradient(entry: Differentiability) -> Differentiability:
 
 
 class _NodeNames:
-    """Note [Names of nodes]."""
+    """The names of node classes, by Note [Names of nodes]."""
 
     def __init__(self, namer: Namer) -> None:
         self._namer = namer
@@ -153,7 +153,7 @@ class _NodeNames:
         self._known: dict[OperatorName, str] = {}
 
     def claim(self, entry: Differentiability, group: OperatorGroup | None) -> tuple[str, str]:
-        """The class of an entry's nodes, and the name that they show, if that is another."""
+        """Return the class of an entry's nodes, and the name that they show, if that is another."""
         name = entry.operator.schema.name
         view = self._known.get(replace(name, base=name.base.removesuffix("_copy")))
         if view is not None and name not in self._known:
@@ -175,7 +175,7 @@ def _prefix(base: str) -> str:
 
 
 def _variants(name: str, group: OperatorGroup | None, view: NamespaceView) -> Iterator[OperatorView]:
-    """The operator and its variants, as far as they are no composites of operators that are recorded themselves."""
+    """Yield the operator and its variants, as far as they are no composites of operators that are recorded."""
     variants = [name, *(v.name for v in (group.inplace, group.out) if v is not None)] if group else [name]
     for variant in dict.fromkeys(variants):
         found = view.operators[variant]
@@ -189,7 +189,7 @@ def context(
     functions: KernelModules,
     shims: Mapping[str, ShimNames],
 ) -> dict[str, object] | None:
-    """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
+    """Return what the template shows; None where nothing is recorded. `shims` are those of the CPU."""
     if not found:
         return None
     formulas = [each for recording in found if recording.entry for each in _formulas(recording.entry)]
@@ -235,7 +235,7 @@ def _block(
 
 
 def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
-    """The condition under which calls are recorded, where there is one."""
+    """Return the condition under which calls are recorded, where there is one."""
     if entry.condition is None:
         return None
     return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.calls, view.used_methods))

@@ -49,7 +49,7 @@ _LOCALS = (
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a node keeps: the thing or the fact, under which name, and the inputs whose gradients need it."""
+    """A slot of a node: the thing or the fact it keeps, under which name, and the inputs whose gradients need it."""
 
     name: str
     saved: Saved
@@ -78,8 +78,8 @@ class NodeClass:
 
 
 class NodeBuilder:
-    """Builds the class for an entry of derivatives.yaml, which shows itself as `shown`, if that is given. `functions`
-    are the texts that operators and backward functions are called by."""
+    """The builder of the class for an entry of derivatives.yaml, which shows itself as `shown`, if that is given.
+    `functions` are the texts that operators and backward functions are called by."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class NodeBuilder:
     # -- the class
 
     def build(self) -> NodeClass:
-        """The class as text."""
+        """Return the class as text."""
         parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] | None = None"]
         kept = [(slot.name, slot.annotation) for slot in self.slots]
         if self.counts_inputs:
@@ -219,7 +219,7 @@ class NodeBuilder:
         )
 
     def _chosen(self) -> str:
-        """The return statement of such gradients."""
+        """Return the return statement of gradients that one call gives, chosen by which are asked for."""
         none = Constant(None)
         items = tuple(
             Conditional(Comparison(Verbatim(self._edges[name]), (("is", none),)), none, self._formula(derivative))
@@ -228,7 +228,7 @@ class NodeBuilder:
         return formula_lines(Tuple(items), self._spelling(), 8, "return ")
 
     def _named_gradients(self) -> list[str]:
-        """`grad_U, grad_S = grads`, for formulas that call them by the names of results."""
+        """Return `grad_U, grad_S = grads`, for formulas that call them by the names of results."""
         used = {name for derivative in self.entry.derivatives for name in derivative.gradient_names}
         if not self.is_several or not any(name in self._own for name in used):
             return []
@@ -248,7 +248,7 @@ class NodeBuilder:
         return f"any(each is not None for each in {edge})" if self._is_list(name) else f"{edge} is not None"
 
     def _prepared(self, derivative: Derivative, indent: int) -> list[str]:
-        """Saved tensors as they were, and which gradients are asked for."""
+        """Return the lines that unpack saved tensors and ask which gradients are wanted."""
         wanted = {saved.name for saved in (*derivative.saved_inputs, *derivative.saved_outputs)}
         statements = [
             f"{self._own[slot.saved.of]} = {_unpacked(slot)}"
@@ -260,7 +260,7 @@ class NodeBuilder:
         return statements
 
     def _returned(self, derivative: Derivative) -> str:
-        """The return statement where there is one formula."""
+        """Return the return statement where there is one formula."""
         if derivative.reason is not None:
             return self._refused(derivative, 8)
         formula = self._formula(derivative)
@@ -292,7 +292,7 @@ class NodeBuilder:
         return self.spelled(derivative.formula)
 
     def spelled(self, formula: Formula) -> Formula:
-        """The formula with operators, backward functions, dtypes and gradients as the module has them."""
+        """Return the formula with operators, backward functions, dtypes and gradients as the module has them."""
 
         def change(part: Formula) -> Formula | None:
             match part:
@@ -320,7 +320,7 @@ class NodeBuilder:
 
     @property
     def builtin_prefix(self) -> str:
-        """What stands before builtins that operators hide."""
+        """Return what stands before builtins that operators hide."""
         return "builtins." if self._builtins.hides(BUILTINS) else ""
 
 
@@ -335,5 +335,5 @@ def _unpacked(slot: Slot) -> str:
 
 
 def _counted(formula: Formula, count: str) -> Formula:
-    """A call that gives several gradients, looked at: a function of users may return another number."""
+    """Return the call that gives several gradients, looked at: a function of users may return another number."""
     return Call(Verbatim("gradients_of"), (Verbatim("self"), formula, Verbatim(count)))

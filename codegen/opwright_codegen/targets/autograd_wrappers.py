@@ -1,4 +1,4 @@
-"""Wrappers of `autograd.py`: what records a call, straight-line, by the form of the variant.
+"""Wrappers of `autograd.py`, which record a call straight-line, by the form of the variant.
 
 Note [When things are saved]
 A functional call is recorded after it: what it wrote to beside its results, such as running statistics, is saved as it
@@ -52,8 +52,8 @@ class Refusal:
 
 
 def refusal(view: OperatorView, name: str, inputs: Sequence[str] | None = None) -> Refusal:
-    """The wrapper of a variant with `out=`: none of its differentiable inputs, any tensor if none are given, and of its
-    outputs may require grad."""
+    """Return the wrapper of a variant with `out=`: none of its differentiable inputs, any tensor if none are given, and
+    of its outputs may require grad."""
     if inputs is None:
         inputs = [argument.name for argument in view.schema.arguments if argument.type.is_tensor_like]
     asked = {*inputs, *(argument.name for argument in view.schema.out_arguments)}
@@ -63,7 +63,7 @@ def refusal(view: OperatorView, name: str, inputs: Sequence[str] | None = None) 
 
 
 class WrapperBuilder:
-    """Builds the wrapper of an operator whose calls are recorded as `node`, under the condition `guard` if any.
+    """The builder of the wrapper of an operator whose calls are recorded as `node`, under the condition `guard` if any.
     With `is_fast` its result is a new tensor, and the history is written here rather than by a function."""
 
     def __init__(
@@ -97,7 +97,7 @@ class WrapperBuilder:
         return [self._namer.claim(name) for name in schema.output_names]
 
     def build(self) -> Wrapper:
-        """The wrapper as text."""
+        """Return the wrapper as text."""
         parameters = [
             f"{self._own[a.name]}: {annotation(a.type, self._builtins, side=Side.KERNEL)}"
             for a in self.schema.arguments
@@ -143,7 +143,7 @@ class WrapperBuilder:
     # -- parts
 
     def _checks(self) -> list[str]:
-        """What cannot be recorded is refused, what need not be is not."""
+        """Return the checks that refuse what cannot be recorded, and skip what need not be."""
         entry = self._node.entry
         statements = []
         others = False
@@ -177,7 +177,7 @@ class WrapperBuilder:
                 return f"not any(edges_of({self._list(name)}))"
 
     def _list(self, name: str) -> str:
-        """A list of tensors, empty where an optional one was not given."""
+        """Return a list of tensors, empty where an optional one was not given."""
         own = self._own[name]
         is_optional = tensors_in(self._arguments[name].type) is Tensors.OPTIONAL_LIST
         return f"{own} or ()" if is_optional else own
@@ -216,7 +216,7 @@ class WrapperBuilder:
         return made
 
     def _count(self, name: str) -> str:
-        """How many edges a list has; None for a tensor, which has one."""
+        """Return how many edges a list has; None for a tensor, which has one."""
         match tensors_in(self._arguments[name].type):
             case Tensors.ONE | Tensors.OPTIONAL:
                 return "None"

@@ -1,4 +1,4 @@
-"""`composites.py`: kernels over other operators. They see what the caller passed.
+"""Target `composites.py`: kernels over other operators. They see what the caller passed.
 
 Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
@@ -48,7 +48,7 @@ class Composite:
 
 
 def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, object] | None:
-    """What the template shows; None where no kernel is such an expression."""
+    """Return what the template shows; None where no kernel is such an expression."""
     own = composite_bindings(bindings)
     if not own:
         return None
@@ -61,7 +61,7 @@ def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, objec
 
 
 def composite_names(bindings: Sequence[Binding]) -> dict[tuple[str, str], str]:
-    """The function for each operator and key: an operator has more than one where keys differ in their expression."""
+    """Return the function for each operator and key: an operator has several where keys differ in their expression."""
     namer = Namer(RESERVED)
     found: dict[tuple[str, str], str] = {}
     for binding in bindings:
@@ -157,7 +157,7 @@ def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str], p
 
 
 def _targets(variant: OperatorView) -> tuple[Argument, ...]:
-    """The arguments that results are written to, in the order of the results."""
+    """Return the arguments that results are written to, in the order of the results."""
     schema = variant.schema
     return schema.out_arguments if schema.kind is SchemaKind.OUT else schema.mutated_arguments[:1]
 
@@ -169,10 +169,10 @@ def _writer(kind: SchemaKind, target: Argument) -> str:
 
 
 def _named(variant: OperatorView) -> list[str]:
-    """The operator's name, for the errors of variants with `out=`."""
+    """Return the operator's name, for the errors of variants with `out=`."""
     return [quoted(variant.schema.name.base)] if variant.schema.kind is SchemaKind.OUT else []
 
 
 def _results(returns: Sequence[object]) -> list[str]:
-    """The variables of several results."""
+    """Return the variables of several results."""
     return [f"result{i}" for i in range(len(returns))]

@@ -27,7 +27,7 @@ class Branch:
 
 @dataclass(slots=True)
 class _Run:
-    """Counts that follow each other and mean the same."""
+    """A run of counts that follow each other and mean the same."""
 
     overload: OperatorView
     test: str
@@ -36,8 +36,8 @@ class _Run:
 
 
 def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> Iterator[Branch]:
-    """The branches of a packet in the order they are asked, over `args` and their number `count`. Those with `out=`,
-    which is a keyword, are no candidates."""
+    """Yield the branches of a packet in the order they are asked, over `args` and their number `count`. Those with
+    `out=`, which is a keyword, are no candidates."""
     overloads = [o for o in group if o.operator.kind is not SchemaKind.OUT]
     if any(o.is_generic for o in overloads):
         return
@@ -59,7 +59,7 @@ def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> I
 
 
 def _told(overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames) -> Iterator[tuple[OperatorView, str]]:
-    """The overloads that so many arguments mean, each with the further test that it takes, '' for none."""
+    """Yield the overloads that so many arguments mean, each with the further test that it takes, '' for none."""
     candidates = [o for o in overloads if _fewest(o) <= count <= _positional(o)]
     if len(candidates) == 1:
         yield candidates[0], ""
@@ -90,13 +90,13 @@ def _positional(view: OperatorView) -> int:
 
 
 def _fewest(view: OperatorView) -> int:
-    """How many arguments must be passed by position; more than there can be if one must be named."""
+    """Return how many arguments must be passed by position; more than there can be if one must be named."""
     required = [i for i, p in enumerate(view.parameters) if p.default is None]
     return 1 + max(required, default=-1)
 
 
 def _kinds(type: Type) -> tuple[str, ...]:
-    """The builtin types whose values surely are such an argument."""
+    """Return the builtin types whose values surely are such an argument."""
     match type:
         case OptionalType(elem):
             return _kinds(elem)

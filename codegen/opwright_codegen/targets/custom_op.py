@@ -44,8 +44,8 @@ class FastResult:
 
 @dataclass(frozen=True, slots=True)
 class PlainArrays:
-    """For calls with plain arrays alone of a function on arrays: the line that tells which are no Tensor's, what the
-    function is passed, and the line that tells a result that needs no checking."""
+    """A way for calls with plain arrays alone of a function on arrays: the line that tells which are no Tensor's, what
+    the function is passed, and the line that tells a result that needs no checking."""
 
     refused: str
     passed: str
@@ -53,7 +53,7 @@ class PlainArrays:
 
 
 def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> dict[str, object]:
-    """What the template shows. `arrays` are the positions of the arguments that the user's function takes as arrays."""
+    """Return what the template shows. `arrays` are positions of arguments that the user's function takes as arrays."""
     builtins = BuiltinNames(())
     parameters = Parameters(builtins)(schema.arguments, ("operator", "stub"))
     text = str(schema)
@@ -103,7 +103,7 @@ def _stub_signature(view: OperatorView, builtins: BuiltinNames) -> str:
 def _arguments(
     schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], arrays: Collection[int]
 ) -> list[str]:
-    """The arguments of the user's function: keyword-only ones by name, Tensors as arrays where it wants them so."""
+    """Return the user's function's arguments: keyword-only ones by name, Tensors as arrays where it wants them so."""
     found = []
     for position, (argument, name, tensors) in enumerate(zip(schema.arguments, names, held, strict=True)):
         value = _array(name, tensors) if position in arrays else name
@@ -128,7 +128,7 @@ def _array(name: str, tensors: Tensors) -> str:
 def _plain_arrays(
     schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], arrays: Collection[int]
 ) -> PlainArrays | None:
-    """Where every Tensor is one array for the function, and the result a new one."""
+    """Return the way for plain arrays, where every Tensor is one array for the function, and the result a new one."""
     result = _fast_result(schema, names, held, True)
     operands = [name for name, tensors in zip(names, held, strict=True) if tensors is not Tensors.NONE]
     is_plain = all(held[position] is Tensors.ONE for position in arrays) and len(operands) == len(arrays) > 0
@@ -149,8 +149,8 @@ def _plain_arrays(
 def _fast_result(
     schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], returns_arrays: bool
 ) -> FastResult | None:
-    """For operators that return one new Tensor: one with memory of its own needs no closer look. (An array that owns
-    its memory has no `base`.)"""
+    """Return the shortcut of operators that return one new Tensor: one with memory of its own needs no closer look. (An
+    array that owns its memory has no `base`.)"""
     returns = schema.returns
     if len(returns) != 1 or returns[0].type != BaseType("Tensor") or returns[0].annotation is not None:
         return None
@@ -186,7 +186,7 @@ def _edges(name: str, tensors: Tensors) -> str:
 
 
 def _given(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
-    """Tell of which edges there is a Tensor, where one may be None."""
+    """Return a list that tells which edges have a Tensor, where one may be None; else ''."""
     optional = (Tensors.OPTIONAL, Tensors.LIST_OF_OPTIONAL)
     if not any(held[position] in optional for position in positional):
         return ""
@@ -206,7 +206,7 @@ def _is_given(name: str, tensors: Tensors) -> str:
 
 
 def _needs(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
-    """Which positional arguments require grad, where the edges do not tell it: lists have several."""
+    """Return which positional arguments require grad, where the edges do not tell it: lists have several."""
     lists = (Tensors.LIST, Tensors.OPTIONAL_LIST, Tensors.LIST_OF_OPTIONAL)
     if not any(held[position] in lists for position in positional):
         return ""
@@ -230,7 +230,7 @@ def _need(name: str, tensors: Tensors) -> str:
 
 
 def _keywords(schema: FunctionSchema, names: Sequence[str]) -> str:
-    """What `setup_context` is given beside the positional inputs, where there are keyword-only ones."""
+    """Return what `setup_context` is given beside the positional inputs, where there are keyword-only ones."""
     items = [
         f'"{argument.name}": {name}'
         for argument, name in zip(schema.arguments, names, strict=True)

@@ -40,7 +40,7 @@ _BY_KIND = {
 
 @dataclass(frozen=True, slots=True)
 class DenseFacts:
-    """What a fast shim computes and when it may.
+    """The facts of a fast shim: what it computes and when it may.
 
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
     default. `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: the result's dtype is not known
@@ -58,7 +58,7 @@ class DenseFacts:
 
 
 def dense_facts(binding: Binding) -> DenseFacts | None:
-    """The fast shim of a binding, or None where there is none."""
+    """Return the fast shim of a binding, or None where there is none."""
     meta, kernel, schema = binding.meta, binding.kernel, binding.view.schema
     if not isinstance(meta, Plans) or not isinstance(kernel, Inline) or len(schema.returns) != 1:
         return None
@@ -97,7 +97,7 @@ class _Options:
 
 
 def _options(call: Call) -> _Options | None:
-    """What the rule's keywords say; None if one says what a fast shim does not know."""
+    """Return what the rule's keywords say; None if one says what a fast shim does not know."""
     kind, kinds = "default", ALL_KINDS
     fixed = []
     for name, value in call.keywords:
@@ -118,7 +118,7 @@ def _options(call: Call) -> _Options | None:
 
 
 def _folded(part: Formula, known: dict[str, object]) -> Formula | None:
-    """`a if alpha == 1 else b` is `a` where alpha is 1."""
+    """Fold `a if alpha == 1 else b` into `a` where alpha is 1."""
     match part:
         case Conditional(Comparison(Reference(Kind.ARGUMENT, name), (("==", Constant(value)),)), then, _):
             if name in known and known[name] == value:

@@ -32,22 +32,22 @@ BACKEND = Backend("Meta", "array_module", "", has_plain_arrays=False)
 
 
 class _FakeBuilder(ShimBuilder):
-    """Builds the fake of one binding."""
+    """The builder of the fake of one binding."""
 
     @property
     def indent(self) -> int:
-        """The column of its statements: rules word their errors, and kernels run as they do on arrays with data."""
+        """Return the column of its statements: rules word their errors, and kernels run as on arrays with data."""
         return 4 if isinstance(self.binding.meta, Plans) else super().indent
 
     def mentioned(self) -> set[str]:
-        """The arguments whose arrays it needs: all tensors, since each has a place."""
+        """Return the arguments whose arrays it needs: all tensors, since each has a place."""
         if isinstance(self.binding.meta, Plans):
             outs = self.schema.out_arguments
             return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}
         return super().mentioned()
 
     def head(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
-        """The `def` line; below a decorator that gives kernels by hand their `get_ctx()`."""
+        """Return the `def` line; below a decorator that gives kernels by hand their `get_ctx()`."""
         line = super().head(name, tensor, returned)
         by_hand = isinstance(self.binding.kernel, Named) and self.binding.meta is None
         return f"@fake_kernel({quoted(self.view.name)})\n{line}" if by_hand and name == self.names.general else line
@@ -80,7 +80,7 @@ class _FakeBuilder(ShimBuilder):
         return [formula_lines(formulas[0], spelling, 4, f"{', '.join(plans)} = ")]
 
     def _checked(self, formulas: Sequence[Formula], given: Mapping[str, str], place: str) -> list[str]:
-        """Nothing is written; what the kernel would refuse is refused."""
+        """Return the checks: nothing is written; what the kernel would refuse is refused."""
         written = [self.own[a.name] for a in self.schema.mutated_arguments]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         statements = [place] if place.endswith(")") else []
@@ -90,7 +90,7 @@ class _FakeBuilder(ShimBuilder):
         return [*statements, returned(written)]
 
     def _place(self, given: Mapping[str, str]) -> str:
-        """Where results are: with the tensors; '' where there are none to go by."""
+        """Return where results are: with the tensors; '' where there are none to go by."""
         found = []
         for argument in self.schema.arguments:
             if not argument.type.is_tensor_like or argument in self.schema.out_arguments:
@@ -111,7 +111,7 @@ class _FakeBuilder(ShimBuilder):
 
 
 class _FakeFastShims(FastShimBuilder):
-    """Builds `NAME_dense`: the result looks as the first operand does."""
+    """The builder of `NAME_dense`: the result looks as the first operand does."""
 
     def dense(self) -> FastShim:
         facts, shim = self._facts, self._shim

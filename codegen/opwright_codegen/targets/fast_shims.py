@@ -15,7 +15,7 @@ __all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
 
 @dataclass(frozen=True, slots=True)
 class FastShim:
-    """A `_dense` or `_arrays` shim: leaves to the general one where `elsewhere` holds or `compute` raises.
+    """A `_dense` or `_arrays` shim, which leaves to the general one what `elsewhere` holds for or `compute` raises on.
 
     `general` is that call at the function's end, `general_inner` in an `if`. `result` are the lines behind `compute`.
     """
@@ -39,7 +39,7 @@ class _Call:
     tail: str
 
     def at(self, indent: int) -> str:
-        """The statement as it is laid out at a column."""
+        """Return the statement as it is laid out at a column."""
         return bracketed(self.head, self.arguments, self.tail, indent)
 
 
@@ -49,7 +49,7 @@ def dtypes_name(kinds: str) -> str:
 
 
 class FastShimBuilder:
-    """Builds the fast shims beside a general one, whose names for things they share."""
+    """The builder of the fast shims beside a general one, whose names for things they share."""
 
     def __init__(self, shim: ShimBuilder, facts: DenseFacts, key: str) -> None:
         self._shim = shim
@@ -57,13 +57,13 @@ class FastShimBuilder:
         self._key = key
 
     def shims(self) -> tuple[FastShim, ...]:
-        """Those that the backend has."""
+        """Return the shims that the backend has."""
         names = self._shim.names
         found = [self.dense()] if names.dense else []
         return (*found, self.plain_arrays()) if names.arrays else tuple(found)
 
     def dense(self) -> FastShim:
-        """For Tensors whose arrays are row-major."""
+        """Return the shim for Tensors whose arrays are row-major."""
         facts, shim = self._facts, self._shim
         arrays = {name: shim.arrays[name] for name in facts.operands}
         first = arrays[facts.operands[0]]
@@ -106,7 +106,7 @@ class FastShimBuilder:
         )
 
     def plain_arrays(self) -> FastShim:
-        """For NumPy arrays."""
+        """Return the shim for NumPy arrays."""
         facts, shim = self._facts, self._shim
         arrays = {name: shim.own[name] for name in facts.operands}
         first = arrays[facts.operands[0]]
@@ -129,12 +129,12 @@ class FastShimBuilder:
         )
 
     def _checked(self, dtype: str, general: _Call) -> tuple[str, ...]:
-        """The lines that send a result of another dtype to the general shim, where there may be one."""
+        """Return the lines that send a result of another dtype to the general shim, where there may be one."""
         return (f"if result.dtype is not {dtype}:", f"    {general.at(12)}") if self._facts.checks_result else ()
 
     def tests(self, arrays: Mapping[str, str], dtype: str = "", kinds: str = "") -> list[str]:
-        """What sends a call to the general shim; `dtype` is the variable that holds that of the first operand, if
-        one does, and `kinds` are those that are served, if not those that the facts say."""
+        """Return what sends a call to the general shim; `dtype` is the variable that holds that of the first operand,
+        if one does, and `kinds` are those that are served, if not those that the facts say."""
         facts, shim = self._facts, self._shim
         first, *others = [arrays[name] for name in facts.operands]
         dtype = dtype or f"{first}.dtype"

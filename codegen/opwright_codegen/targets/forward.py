@@ -1,4 +1,4 @@
-"""`forward.py`: the tangents of results, from the forward formulas of derivatives.yaml.
+"""Target `forward.py`: the tangents of results, from the forward formulas of derivatives.yaml.
 
 Note [Terms]
 A tangent that was not given stands for zero. A formula that is a sum is computed term by term, so that a term of one
@@ -58,7 +58,7 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How tangents go through an operator and its variants: by the functions of an entry."""
+    """A rule by which tangents go through an operator and its variants: the functions of an entry."""
 
     views: tuple[OperatorView, ...]
     entry: Differentiability
@@ -67,7 +67,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """One function: its comment, its `def` line, and its statements."""
+    """A generated function: its comment, its `def` line, and its statements."""
 
     comment: str
     signature: str
@@ -75,7 +75,7 @@ class _Function:
 
 
 def rules(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Rule, ...]:
-    """The rules of the operators whose every differentiable result has a forward formula, or that have none such."""
+    """Return the rules of operators whose differentiable results all have a forward formula, or that have none such."""
     namer = Namer(_RESERVED)
     inplace = {
         group.functional.name: group.inplace.name
@@ -106,7 +106,7 @@ def _is_complete(entry: Differentiability) -> bool:
 
 
 def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules) -> dict[str, object] | None:
-    """What the template shows; None where there are no rules."""
+    """Return what the template shows; None where there are no rules."""
     if not found:
         return None
     formulas = [forward.formula for rule in found for forward in rule.entry.forward if forward.formula is not None]
@@ -136,7 +136,7 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
 
 
 class _Builder:
-    """Builds the function of one forward formula."""
+    """The builder of the function of one forward formula."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Builder:
             yield from self._returned(terms[0])
 
     def _choice(self, term: Formula, names: frozenset[str]) -> Formula:
-        """The term; None where its only tangent is not given."""
+        """Return the term; None where its only tangent is not given."""
         if len(names) != 1:
             return term
         (name,) = names
@@ -196,7 +196,7 @@ class _Builder:
         return Conditional(Comparison(Verbatim(self.tangents[name]), (("is", Constant(None)),)), Constant(None), term)
 
     def _returned(self, formula: Formula) -> Iterator[str]:
-        """The statements that return a value; its conjugate in two, where that is too long for a line."""
+        """Yield the statements that return a value; its conjugate in two, where that is too long for a line."""
         text = self._lines(formula, "return ")
         match formula:
             case Call(Attribute(value, "conj"), (), ()) if len(text) + 4 > LINE:
@@ -206,7 +206,7 @@ class _Builder:
                 yield text
 
     def _assigned(self, variable: str, term: Formula, name: str) -> Iterator[str]:
-        """The statements that compute a term where its tangent is given."""
+        """Yield the statements that compute a term where its tangent is given."""
         yield f"{variable} = None"
         yield f"if {self.tangents[name]} is not None:"
         yield formula_lines(self._spelled(term), self._spelling, 8, f"    {variable} = ")
@@ -236,8 +236,8 @@ def _is_function(part: Formula) -> TypeGuard[Reference]:
 
 
 def read_by(schema: FunctionSchema, forward: ForwardDerivative) -> tuple[list[str], list[str]]:
-    """The arguments and the results that the function of a formula takes, in the order of the schema: those it names,
-    and the values of tangents that may have to become zeros."""
+    """Return the arguments and the results that the function of a formula takes, in the order of the schema: those it
+    names, and the values of tangents that may have to become zeros."""
     assert forward.formula is not None
     names = {node.name for node in walk(forward.formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
     names |= set(forward.primals)
@@ -251,7 +251,7 @@ def read_by(schema: FunctionSchema, forward: ForwardDerivative) -> tuple[list[st
 
 
 def _terms(formula: Formula) -> Iterator[Formula]:
-    """The formula as a sum; itself, where it is none."""
+    """Yield the terms of the formula as a sum; itself, where it is none."""
     for sign, term in _signed(formula):
         yield Unary("-", term) if sign < 0 else term
 
@@ -290,7 +290,7 @@ def _tangents_in(formula: Formula) -> frozenset[str]:
 
 
 def _row(view: OperatorView, rule: Rule) -> str:
-    """The operator's line in RULES."""
+    """Return the operator's line in RULES."""
     schema = rule.views[0].schema
     entry = rule.entry
     formulas = []
@@ -307,7 +307,7 @@ def _row(view: OperatorView, rule: Rule) -> str:
 
 
 def _places(names: Sequence[str], schema: FunctionSchema) -> Formula:
-    """The positions of arguments, or of results."""
+    """Return the positions of arguments, or of results."""
     places = {name: place for place, name in enumerate(schema.output_names)}
     places |= {argument.name: place for place, argument in enumerate(schema.arguments)}
     return Tuple(tuple(Constant(places[name]) for name in names))

@@ -1,4 +1,4 @@
-"""How the modules generated from derivatives.yaml call backward functions."""
+"""Calls of backward functions in the modules generated from derivatives.yaml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["backward_functions"]
 def backward_functions(
     formulas: Iterable[Formula], functions: KernelModules, taken: Iterable[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The modules to import, with the names they get, none of `taken`; and the text for each backward function."""
+    """Return the modules to import, with their names, none of `taken`; and the text for each backward function."""
     namer = Namer(taken)
     modules: dict[str, str] = {}
     texts: dict[str, str] = {}

@@ -48,7 +48,7 @@ class Wrapper:
 
 
 def wrapped(bindings: Sequence[Binding]) -> list[OperatorView]:
-    """The operators that have such a kernel."""
+    """Return the operators that have such a kernel."""
     keys: dict[str, set[str]] = {}
     for binding in bindings:
         keys.setdefault(binding.view.name, set()).add(binding.key)
@@ -63,13 +63,13 @@ def wrapped(bindings: Sequence[Binding]) -> list[OperatorView]:
 
 
 def wrapper_names(bindings: Sequence[Binding]) -> dict[str, str]:
-    """The function of each operator."""
+    """Return the function of each operator."""
     namer = Namer(RESERVED)
     return {view.name: namer.claim(view.stub) for view in wrapped(bindings)}
 
 
 def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, object] | None:
-    """What the template shows; None where no operator has such a kernel."""
+    """Return what the template shows; None where no operator has such a kernel."""
     names = wrapper_names(bindings)
     if not names:
         return None
@@ -96,7 +96,7 @@ def _call(own: Mapping[str, str], before: str, after: str = "") -> str:
 
 
 def _viewed(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
-    """Views marked: each result that has an annotation."""
+    """Return the statements that mark views: each result that has an annotation."""
     returns = view.schema.returns
     if len(returns) == 1:
         return [_call(own, f"return mark_view{'s' if returns[0].type.is_list_like else ''}(", ")")]
@@ -112,7 +112,7 @@ _RESIZING = ("resize_", "resize_as_")  # of the size that it has, they write not
 
 
 def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
-    """Checks before the call, counts after it."""
+    """Return the statements of checks before the call, and of counts after it."""
     schema = view.schema
     counted = _counted(schema)
     kinds = {p.argument.name: p.tensors for p in view.parameters}
@@ -136,7 +136,7 @@ def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[
 
 
 def _counted(schema: FunctionSchema) -> list[Argument]:
-    """Of the arguments that are written, `self`, those with `out=`, and all of them where nothing is returned."""
+    """Return the written arguments to count: `self`, those with `out=`, and all of them where nothing is returned."""
     of_results = [a for a in schema.mutated_arguments if a.kwarg_only or a is schema.self_argument]
     return of_results if schema.returns else list(schema.mutated_arguments)
 
@@ -159,7 +159,7 @@ def _count(name: str) -> list[str]:
 
 
 def _each(name: str, kind: Tensors, function: str) -> list[str]:
-    """The function called with the tensor, or those of a list, that are there."""
+    """Call the function with the tensor, or those of a list, that are there."""
     match kind:
         case Tensors.ONE:
             return [f"{function}({name})"]

@@ -1,4 +1,4 @@
-"""`kernels_cpu.py` and `kernels_cuda.py`: shims from Tensors to a kernel's arrays and back.
+"""Targets `kernels_cpu.py` and `kernels_cuda.py`: shims from Tensors to a kernel's arrays and back.
 
 Note [Kernel shims]
 `NAME` serves every call: a plan says what the result looks like, its operands go to the kernel, the answer is laid out
@@ -36,7 +36,7 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What differs between the modules. Without a `library`, `xp` is a module of the runtime."""
+    """The differences between the modules. Without a `library`, `xp` is a module of the runtime."""
 
     key: str
     xp: str
@@ -54,7 +54,7 @@ class Shim:
     fast: tuple[FastShim, ...]
 
     def texts(self) -> list[str]:
-        """All text, for finding the names used."""
+        """Return all text, for finding the names used."""
         found = [self.signature, *self.statements]
         for fast in self.fast:
             found += [
@@ -97,7 +97,7 @@ def context(
 
 
 def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimNames]:
-    """The functions that the module has, by operator."""
+    """Return the functions that the module has, by operator."""
     own = backend_bindings(bindings, backend.key)
     namer = Namer((*RESERVED, *_DTYPES.values()))
     general = {binding.view.name: namer.claim(binding.view.stub) for binding in own}
@@ -116,7 +116,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
 
 
 def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -> dict[str, str]:
-    """What the module calls each module of kernels or rules that it imports."""
+    """Return what the module calls each module of kernels or rules that it imports."""
     namer = Namer((*RESERVED, *_functions(names)))
     found: dict[str, str] = {}
     for binding in bindings:

@@ -1,4 +1,4 @@
-"""What a stub does: it converts what needs converting, has the runtime find the kernel, and calls that."""
+"""The statements of a stub: it converts what needs converting, has the runtime find the kernel, and calls that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a template shows of it: the arguments that may need converting, and the call that ends the stub."""
+    """The part of a stub that a template shows: the arguments that may need converting, and the call that ends it."""
 
     guards: tuple[Guard, ...]
     call: str
@@ -53,7 +53,7 @@ _DIMENSIONS = frozenset(
 
 
 class Lookups:
-    """Makes the lookups of one module. Arguments that are the same are tested the same: the tests are kept."""
+    """A maker of the lookups of one module. Arguments that are the same are tested the same: the tests are kept."""
 
     def __init__(self, builtins: BuiltinNames) -> None:
         self._builtins = builtins
@@ -86,7 +86,7 @@ class Lookups:
         return Lookup(guards, _result_call(view.result, function, arguments, names))
 
     def _conversion(self, operator: str, position: int, parameter: Parameter, indent: int) -> str:
-        """The statement that converts an argument; one int for a list of a given length needs no call."""
+        """Return the statement that converts an argument; one int for a list of a given length needs no call."""
         name = parameter.name
         converted = f"{operator}.convert({position}, {name})"
         length = _length_of_ints(parameter.argument.type)
@@ -101,19 +101,19 @@ class Lookups:
         return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", indent)
 
     def packing(self, parameter: Parameter) -> Guard:
-        """Makes a list of ints that are passed one by one."""
+        """Make a list of ints that are passed one by one."""
         name = parameter.name
         test = condition(["more", f"{self._builtins['type']}({name}) in INTS"], "or", 4)
         self._texts.add(test)
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:
-        """What lookups test and say, for finding the names they use."""
+        """Yield what lookups test and say, for finding the names they use."""
         yield from self._texts
         yield from (guard for _, guard in self._guards.values() if guard is not None)
 
     def _guard_of(self, parameter: Parameter) -> str | None:
-        """The test that an argument needs converting; '' if it always does, None if it never does."""
+        """Return the test that an argument needs converting; '' if it always does, None if it never does."""
         known = self._guards.get(id(parameter))
         if known is None:
             guard = None
@@ -124,7 +124,7 @@ class Lookups:
         return known[1]
 
     def _guard(self, type: Type, *, is_long: bool = False) -> str | None:
-        """The test, with `{0}` for the argument, that a value needs converting; '' if all do, None if none does.
+        """Return the test, with `{0}` for the argument, that a value needs converting; '' if all do, None if none does.
         `is_long`: so does an int that 64 bits may not hold."""
         match type:
             case OptionalType(elem):
@@ -151,7 +151,7 @@ class Lookups:
 
 
 def _condition(guard: str) -> str:
-    """The statement that asks a guard: tests with `and`, the last maybe in parentheses, or tests with `or`."""
+    """Return the statement that asks a guard: tests with `and`, the last maybe in parentheses, or tests with `or`."""
     word = "and" if " and " in guard else "or"
     return condition(guard.split(f" {word} "), word, 4)
 
@@ -162,7 +162,7 @@ def _is_long(parameter: Parameter) -> bool:
 
 
 def _length_of_ints(type: Type) -> int | None:
-    """How many ints a list of them has that one int may stand for."""
+    """Return how many ints a list of them has that one int may stand for."""
     match type:
         case OptionalType(elem):
             return _length_of_ints(elem)
@@ -173,7 +173,7 @@ def _length_of_ints(type: Type) -> int | None:
 
 
 def _finding(view: OperatorView, callee: str) -> tuple[str, list[str]] | None:
-    """The function of `opwright.lookup` that finds the kernel for the tensors that the operator takes, and its
+    """Return the function of `opwright.lookup` that finds the kernel for the tensors that the operator takes, and its
     arguments. None where the runtime finds it, as for out variants."""
     held = [(p.name, p.tensors) for p in view.parameters if p.tensors is not Tensors.NONE]
     ones, optional, lists, items = (

@@ -1,4 +1,4 @@
-"""`methods.py`: the operators that are methods and Python operators of Tensor.
+"""Target `methods.py`: the operators that are methods and Python operators of Tensor.
 
 Note [Python operators]
 `a + b` with two Tensors looks the kernel up at once, as the stub does. What is no number, array or Tensor gets
@@ -61,8 +61,8 @@ _ATTRIBUTES = frozenset(("mT", "mH"))
 
 
 def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict[str, tuple[OperatorView, ...]]:
-    """The packets with an overload that is a method, by base name; names that no attribute has are left out, and those
-    of Python operators, which call them."""
+    """Return the packets with an overload that is a method, by base name; names that no attribute has are left out, and
+    those of Python operators, which call them."""
     special = {operator.name for operator in operators}
     return {
         base: group
@@ -75,7 +75,7 @@ def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict
 
 
 def python_operators(view: NamespaceView) -> list[PythonOperator]:
-    """The special methods that the namespace's operators are enough for. ATen's names alone mean Python's operators."""
+    """Return the special methods that a namespace has operators for: ATen's names alone mean Python's operators."""
     if view.namespace != "aten":
         return []
     found = []
@@ -106,9 +106,9 @@ def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = Fal
 
 
 def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
-    """`number - tensor`: `rsub` where there is one, else the operator itself with swapped operands. `number / tensor`
-    multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing. Where order is no matter the
-    tensor comes first, as in PyTorch: that has a fast path, a number that stands for a tensor has none."""
+    """Return `number - tensor`: `rsub` where there is one, else the operator itself with swapped operands. `number /
+    tensor` multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing. Where order is no
+    matter the tensor comes first, as in PyTorch: that has a fast path, a number that stands for a tensor has none."""
     if f"r{base}" in view.packets:
         value = f"{_function(f'r{base}', view)}(self, other)"
     elif name == "truediv" and {"reciprocal", "mul"} <= view.packets.keys():
@@ -138,7 +138,7 @@ def _takes_two_tensors(view: OperatorView) -> bool:
 
 
 def context(view: NamespaceView) -> dict[str, object] | None:
-    """What the template shows; None where no operator is a method."""
+    """Return what the template shows; None where no operator is a method."""
     operators = python_operators(view)
     groups = methods_of(view, operators)
     if not groups:

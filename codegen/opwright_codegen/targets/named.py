@@ -1,4 +1,4 @@
-"""Has the functions of a name take arguments by other names: Note [Other names of arguments] in `names`."""
+"""Functions that take arguments by other names: Note [Other names of arguments] in `names`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Named", "named_view", "taken_by_name"]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Holds what stands first in a function: the statement for a call with a name that is no parameter's, and the
-    defaults of parameters that were left out."""
+    """The beginning of a function: the statement for a call with a name that is no parameter's, and the defaults of
+    parameters that were left out."""
 
     call: str
     defaults: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""`__init__.py`: what importing the package does."""
+"""Target `__init__.py`: what importing the package does."""
 
 from __future__ import annotations
 

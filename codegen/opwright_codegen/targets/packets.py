@@ -52,7 +52,7 @@ class Packet:
 
 
 def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView, lookups: Lookups) -> Packet:
-    """What the template shows of the function of the packet `base`."""
+    """Return what the template shows of the function of the packet `base`."""
     names = view.names.packets[base]
     assert names.packet is not None
     lists = any(returns_list(o.schema) for o in group)
@@ -77,7 +77,7 @@ def by_use(group: Sequence[OperatorView]) -> list[OperatorView]:
 
 
 def _generic_packing(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> Guard | None:
-    """Makes a list of ints that are passed one by one, where an overload takes that and no other means it."""
+    """Make a list of ints that are passed one by one, where an overload takes that and no other means it."""
     at = next((o.ints for o in group if o.ints is not None), None)
     if at is None:
         return None
@@ -107,7 +107,7 @@ class _Merged:
     deciding: tuple[int, ...]
 
     def packet(self, name: str, packet: str, decorator: str, builtins: BuiltinNames, lookups: Lookups) -> Packet:
-        """The function `name` for all of them."""
+        """Return the function `name` for all of them."""
         first = self.overloads[0]
         keyword = next((i for i in range(len(first.parameters)) if self._is_keyword(i)), None)
         head = hugged(f"def {name}(", taken_by_name(first.parameters, keyword, self._ints), "):")
@@ -131,7 +131,7 @@ class _Merged:
 
     @property
     def _ints(self) -> int | None:
-        """Where all overloads take ints one by one."""
+        """Return the position of ints that all overloads take one by one."""
         found = {o.ints for o in self.overloads}
         return found.pop() if len(found) == 1 else None
 
@@ -144,7 +144,7 @@ class _Merged:
         return tuple((_kind(i, len(names)), f"{builtins['type']}({name})") for i, name in enumerate(names))
 
     def _elsewhere(self, builtins: BuiltinNames) -> str:
-        """The test that the first overload is not meant."""
+        """Return the test that the first overload is not meant."""
         tests = []
         first = self.overloads[0]
         is_alone = len(self.deciding) == 1
@@ -170,7 +170,7 @@ def _kind(index: int, count: int) -> str:
 
 
 def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The exact types that tell that an overload with this type is meant."""
+    """Return the exact types that tell that an overload with this type is meant."""
     match type:
         case BaseType("Tensor"):
             return ("Tensor", "ndarray")
@@ -188,7 +188,7 @@ def _stub_call(view: OperatorView, indent: int, opening: str = "", closing: str 
 
 
 def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:
-    """The overloads that one straight-line function can tell apart, if those are all but the out variants."""
+    """Return the overloads that one straight-line function can tell apart, if those are all but the out variants."""
     overloads = [o for o in by_use(group) if o.operator.kind is not SchemaKind.OUT]
     if not overloads or any(o.is_generic for o in group):
         return None

@@ -1,4 +1,4 @@
-"""One kernel shim as statements: what the template of a backend's kernels indents and joins."""
+"""A kernel shim as statements: what the template of a backend's kernels indents and joins."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ShimNames:
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
-    """The formula with names of dtypes, rules and operators as the module has them."""
+    """Return the formula with names of dtypes, rules and operators as the module has them."""
 
     def change(part: Formula) -> Formula | None:
         match part:
@@ -59,7 +59,7 @@ def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, 
 
 
 class ShimBuilder:
-    """Builds the shim of one binding. `own` are the names of its arguments, `arrays` those of their arrays."""
+    """The builder of the shim of one binding. `own` are the names of its arguments, `arrays` those of their arrays."""
 
     def __init__(
         self, binding: Binding, builtins: BuiltinNames, names: ShimNames, xp: str, modules: Mapping[str, str]
@@ -79,11 +79,11 @@ class ShimBuilder:
     # -- names
 
     def claim(self, name: str) -> str:
-        """A variable of that name, or one like it where that is taken."""
+        """Return a variable of that name, or one like it where that is taken."""
         return self._namer.claim(name)
 
     def _array_names(self) -> dict[str, str]:
-        """The variable that holds the array or arrays of a tensor argument."""
+        """Return the variable that holds the array or arrays of a tensor argument."""
         return {
             a.name: self._namer.claim(f"{self.own[a.name]}_")
             for a in self.schema.arguments
@@ -95,7 +95,7 @@ class ShimBuilder:
         return isinstance(meta, Plans) and name in meta.operands
 
     def head(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
-        """The `def` line of a function that takes the operator's arguments."""
+        """Return the `def` line of a function that takes the operator's arguments."""
         parameters = [
             f"{self.own[a.name]}: {annotation(a.type, self.builtins, tensor=tensor, side=Side.KERNEL)}"
             for a in self.schema.arguments
@@ -104,14 +104,14 @@ class ShimBuilder:
         return signature(name, parameters, found)
 
     def spelling(self, arguments: Mapping[str, str]) -> Spelling:
-        """How formulas are written, with these words for arguments."""
+        """Return how formulas are written, with these words for arguments."""
         return Spelling(xp=self._xp, builtin=self._prefix, arguments=arguments)
 
     # -- the general shim
 
     @property
     def indent(self) -> int:
-        """The column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
+        """Return the column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
         match self.binding.kernel:
             case Named(function):
                 return 4 if function.module.startswith(("opwright.", "opwright_kernels.")) else 8
@@ -119,11 +119,11 @@ class ShimBuilder:
                 return 8
 
     def statements(self) -> list[str]:
-        """The body of the general shim."""
+        """Return the body of the general shim."""
         return guarded(self.body(), self.view.name, self.binding.key) if self.indent > 4 else self.body()
 
     def body(self) -> list[str]:
-        """Its statements, as they are laid out at `indent`."""
+        """Return its statements, as they are laid out at `indent`."""
         meta = self.binding.meta
         if isinstance(meta, ViewOf):
             return [*self.unwrapped(), *self._view_statements(meta)]
@@ -132,7 +132,7 @@ class ShimBuilder:
         return [*self.unwrapped(), *self._direct()]
 
     def unwrapped(self) -> list[str]:
-        """The arrays of tensors that may be missing or several; those of others are spelled `self.array`."""
+        """Return the arrays of tensors that may be missing or several; those of others are spelled `self.array`."""
         found = []
         used = self.mentioned() | self._planned_by()
         for argument in self.schema.arguments:
@@ -154,14 +154,14 @@ class ShimBuilder:
         return found
 
     def _planned_by(self) -> set[str]:
-        """The arguments that `meta` mentions."""
+        """Return the arguments that `meta` mentions."""
         meta = self.binding.meta
         formulas = meta.formulas if isinstance(meta, Plans) else ()
         nodes = (node for formula in formulas for node in walk(formula))
         return {node.name for node in nodes if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
 
     def given(self) -> dict[str, str]:
-        """How arguments are spelled where tensors stand for their arrays."""
+        """Return how arguments are spelled where tensors stand for their arrays."""
         found = {}
         for argument in self.schema.arguments:
             name = self.own[argument.name]
@@ -174,7 +174,7 @@ class ShimBuilder:
         return found
 
     def planned(self, meta: Plans) -> list[str]:
-        """Its body where a rule says what the results look like."""
+        """Return its body where a rule says what the results look like."""
         outputs = len(self.schema.returns)
         statements = self.unwrapped()
         given = self.given()
@@ -200,7 +200,7 @@ class ShimBuilder:
         return [*statements, *self._written(names, used)]
 
     def plan_formulas(self, meta: Plans) -> list[Formula]:
-        """The formulas that give the plans. What rules of users return is looked at."""
+        """Return the formulas that give the plans. What rules of users return is looked at."""
         formulas = [self.rule_call(formula) for formula in meta.formulas]
         if not self._paths():
             return formulas
@@ -211,7 +211,7 @@ class ShimBuilder:
         return [Call(Verbatim(check), (formula,)) for formula in formulas]
 
     def rule_call(self, formula: Formula) -> Formula:
-        """A formula of `meta` with rules named as the module has them."""
+        """Return a formula of `meta` with rules named as the module has them."""
         return spelled(formula, self._rule_names(), {})
 
     def _rule_names(self) -> dict[str, str]:
@@ -221,7 +221,7 @@ class ShimBuilder:
         return [path for path in self.binding.rule_paths() if ":" in path]
 
     def _operands(self, meta: Plans, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """The left side that takes the plan's operands, and how arguments are spelled behind it."""
+        """Return the left side that takes the plan's operands, and how arguments are spelled behind it."""
         used = dict(given)
         mentioned = self.mentioned()
         targets = []
@@ -238,20 +238,20 @@ class ShimBuilder:
         return f"({targets[0]},)" if len(targets) == 1 else ", ".join(targets), used
 
     def mentioned(self) -> set[str]:
-        """The arguments that the kernel is given."""
+        """Return the arguments that the kernel is given."""
         kernel = self.binding.kernel
         if isinstance(kernel, Inline):
             return {use.name for use in self.binding.references() if use.kind is Kind.ARGUMENT}
         return set(self._kernel_arguments())
 
     def _kernel_arguments(self) -> list[str]:
-        """A named kernel is called with all arguments; results that it makes itself are none of them."""
+        """Return the arguments of a named kernel: all, but for results that it makes itself."""
         without_out = self.binding.meta is not None
         outs = {a.name for a in self.binding.base.schema.out_arguments} if without_out else set()
         return [a.name for a in self.binding.base.schema.arguments if a.name not in outs]
 
     def _call(self, out: str = "") -> Formula:
-        """The kernel's call or formula, writing into `out` where it can."""
+        """Return the kernel's call or formula, writing into `out` where it can."""
         kernel = self.binding.kernel
         match kernel:
             case Inline(formula):
@@ -297,7 +297,7 @@ class ShimBuilder:
         return [*self._results(results, arguments), returned(wrapped, self.indent)]
 
     def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
-        """Several results: a formula each, or what the kernel returns, unpacked."""
+        """Return the statements for several results: a formula each, or what the kernel returns, unpacked."""
         kernel = self.binding.kernel
         formulas = result_formulas(kernel, len(names)) if isinstance(kernel, Inline) else None
         if formulas is None:
@@ -338,7 +338,7 @@ class ShimBuilder:
         return [*self._results(results, given), returned(wrapped, self.indent)]
 
     def _direct(self) -> list[str]:
-        """The kernel makes all its results, or writes them all."""
+        """Return the body where the kernel makes all its results, or writes them all."""
         returns = self.schema.returns
         given = self.given()
         if not returns or returns[0].is_write:
@@ -358,7 +358,7 @@ class ShimBuilder:
 
 
 def _numbered(outputs: int) -> list[str]:
-    """The variables of several outputs."""
+    """Return the variables of several outputs."""
     return [f"{word}{i}" for word in ("plan", "result", "target") for i in range(outputs)]
 
 
@@ -368,21 +368,21 @@ def _wrapped(name: str, found: Return) -> str:
 
 
 def _wrapper(found: Return) -> tuple[str, ...]:
-    """The function that makes a result of what a kernel returned without a plan, and what it is told besides."""
+    """Return the function that makes a result of what a kernel returned without a plan, and what it is told besides."""
     if not found.type.is_tensor_like:
         return "number_of", quoted(str(found.type))
     return ("wrap_list",) if found.type.is_list_like else ("wrap_result",)
 
 
 def returned(values: Sequence[str], indent: int = 4) -> str:
-    """The statement that returns several results, an item a line where they are long."""
+    """Return the statement that returns several results, an item a line where they are long."""
     text = f"return {', '.join(values)}"
     return text if len(text) + indent <= LINE else bracketed("return (", values, ")", indent)
 
 
 def guarded(statements: Sequence[str], operator: str, key: str) -> list[str]:
-    """The statements, laid out at column 8, in a `try` that has errors say which kernel raised them: that costs a call
-    that works nothing."""
+    """Return the statements, laid out at column 8, in a `try` that has errors say which kernel raised them: that costs
+    a call that works nothing."""
     handler = f"name_kernel(error, {quoted(operator)}, {quoted(key)})"
     return [
         "try:",

@@ -1,4 +1,4 @@
-"""`ops.py`: the declaration of each operator, the function that calls it, and one for all overloads of a name.
+"""Target `ops.py`: the declaration of each operator, the function that calls it, and one for all overloads of a name.
 
 Note [Stubs]
 A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
@@ -75,7 +75,7 @@ def context(view: NamespaceView) -> dict[str, object]:
 
 
 def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> str:
-    """What the module imports: no name that it does not use."""
+    """Return what the module imports: no name that it does not use."""
     texts = [*lookups.texts()]
     for group in groups:
         texts += [text for stub in group.stubs for text in stub.texts()]
@@ -112,7 +112,7 @@ def _group(base: str, operators: Sequence[OperatorView], view: NamespaceView, lo
 
 
 def _declaration(view: OperatorView) -> str:
-    """The statement that makes the Operator."""
+    """Return the statement that makes the Operator."""
     operator = view.operator
     tags = " ".join(sorted(operator.tags))
     arguments = [fill_string(view.declaration, 4)]

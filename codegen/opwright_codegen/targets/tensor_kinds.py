@@ -1,4 +1,4 @@
-"""Which tensors and plain arrays go together in one declaration of an operator.
+"""Declarations of an operator by which tensors and plain arrays go together.
 
 Note [Tensors and arrays in one call]
 A call gives a Tensor if one of its arguments is a Tensor, and an array if all are arrays. `A` says "all of one kind".
@@ -35,7 +35,7 @@ class TensorKinds:
 
 
 def kinds_of(view: OperatorView) -> tuple[TensorKinds, ...]:
-    """The declarations of an operator: the one that most calls mean first."""
+    """Return the declarations of an operator: the one that most calls mean first."""
     parameters = view.parameters
     if not any(p.tensors in _DECIDING for p in parameters):
         return (_all(parameters, _TENSOR),)
@@ -54,6 +54,6 @@ def _all(parameters: Sequence[Parameter], kind: str) -> TensorKinds:
 
 
 def _first_tensor(parameters: Sequence[Parameter], place: int) -> TensorKinds:
-    """The declaration of calls whose first Tensor stands at `place`."""
+    """Return the declaration of calls whose first Tensor stands at `place`."""
     kinds = [ARRAY if i < place else _TENSOR if i == place else ANY_KIND for i in range(len(parameters))]
     return TensorKinds(tuple(kinds), _TENSOR, place)

@@ -1,4 +1,4 @@
-"""`ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators.
+"""Targets `ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators.
 
 Note [Typed operators]
 Functions take tensors or plain arrays, and return that kind: Note [Tensors and arrays in one call]. The class
@@ -120,7 +120,7 @@ def _public(view: NamespaceView) -> list[str]:
 
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
-    """What the template of `methods.pyi` shows; None where no operator is a method."""
+    """Return what the template of `methods.pyi` shows; None where no operator is a method."""
     operators = python_operators(view)
     groups = methods_of(view, operators)
     if not groups:
@@ -150,7 +150,7 @@ def _functions(packets: Sequence[TypedPacket]) -> list[str]:
 
 
 def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str, ...]]:
-    """The first line of the class of several results with names, and its fields."""
+    """Return the first line of the class of several results with names, and its fields."""
     has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
     bases = ["NamedTuple", "Generic[A]"] if has_tensors else ["NamedTuple"]
     return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
@@ -188,7 +188,7 @@ def _packet(
 
 
 def _class_name(name: str, role: str, namer: Namer) -> str:
-    """A name that leaves room on a line that has the attribute's, too."""
+    """Return a name that leaves room on a line that has the attribute's, too."""
     return namer.claim(f"_{name[:_LONGEST]}_{role}")
 
 
@@ -207,13 +207,13 @@ def _operator_line(operator: PythonOperator) -> str:
 
 
 def _documented(head: str, view: OperatorView, indent: int) -> str:
-    """A declaration with the operator's docstring behind it, or the three dots."""
+    """Return a declaration with the operator's docstring behind it, or the three dots."""
     doc = docstring(view.operator.doc, indent)
     return f"{head}\n{' ' * indent}{doc}" if doc else f"{head} ..."
 
 
 def _spaced(declarations: Sequence[str]) -> list[str]:
-    """Declarations below each other, with an empty line behind each that has a docstring, the last aside."""
+    """Return declarations below each other, with an empty line behind each that has a docstring, the last aside."""
     last = len(declarations) - 1
     return [f"{text}\n" if text.endswith('"""') and at < last else text for at, text in enumerate(declarations)]
 
@@ -225,7 +225,7 @@ def _is_taken(naming: Mapping[str, str], view: OperatorView) -> bool:
 
 
 def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
-    """Declarations of parameters by other names."""
+    """Return declarations of parameters by other names."""
     found = []
     for text in parameters:
         name, colon, rest = text.partition(":")
@@ -234,7 +234,7 @@ def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
 
 
 class _Typed:
-    """Declarations, with what kinds of tensors they take."""
+    """The declarations of operators, with what kinds of tensors they take."""
 
     def __init__(self, builtins: BuiltinNames, module: Callable[[OperatorView], str] = lambda view: "") -> None:
         self._builtins = builtins
@@ -244,12 +244,12 @@ class _Typed:
         self.has_results = False
 
     def words(self) -> set[str]:
-        """The names that the declarations use."""
+        """Return the names that the declarations use."""
         types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
         return words_in(types) | words_in(self._returns.values())
 
     def calls(self, view: OperatorView) -> tuple[str, ...]:
-        """The declarations of the `__call__` of an operator or packet."""
+        """Return the declarations of the `__call__` of an operator or packet."""
         return tuple(
             [
                 hugged("def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4)
@@ -260,9 +260,9 @@ class _Typed:
     def functions(
         self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]], *, lists: bool = False
     ) -> tuple[str, ...]:
-        """A function, declared once for each naming that changes something; out variants, and calls with tensors and
-        arrays, have the schema's names. `lists`: it returns the lists that operators return, where other functions make
-        them tuples."""
+        """Return a function, declared once for each naming that changes something; out variants, and calls with tensors
+        and arrays, have the schema's names. `lists`: it returns the lists that operators return, where other functions
+        make them tuples."""
         first, *others = kinds_of(view)
         found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
         for naming in namings:
@@ -287,7 +287,7 @@ class _Typed:
         return f") -> {'Any' if view.schema.is_varret else self._returned_by(view, kinds.returned)}:"
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
-        """The overloads of a method, `self` first."""
+        """Return the overloads of a method, `self` first."""
         found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
         for view in group:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
@@ -311,7 +311,7 @@ class _Typed:
         return parameters
 
     def _one_by_one(self, view: OperatorView, parameters: Sequence[str], kinds: TensorKinds) -> list[str]:
-        """Parameters with those of a list of ints that may come one by one."""
+        """Return parameters with those of a list of ints that may come one by one."""
         found = list(parameters)
         if view.ints is not None:
             text = self._parameter(view.parameters[view.ints], kinds.parameters[view.ints])
@@ -324,8 +324,8 @@ class _Typed:
         return found
 
     def _list(self, parameters: Sequence[Parameter], kinds: TensorKinds) -> list[str]:
-        """The declarations of parameters. The one that is given, where others leave it out, is a keyword if others
-        before it have defaults."""
+        """Return the declarations of parameters. The one that is given, where others leave it out, is a keyword if
+        others before it have defaults."""
         found = [self._parameter(*each) for each in zip(parameters, kinds.parameters, strict=True)]
         keywords = [i for i, p in enumerate(parameters) if p.argument.kwarg_only]
         given = kinds.given

@@ -1,4 +1,4 @@
-"""`where.py`: the file and line of every operator's declaration, so that other files do not change with them."""
+"""Target `where.py`: the file and line of every operator's declaration, so that other files do not change with them."""
 
 from __future__ import annotations
 

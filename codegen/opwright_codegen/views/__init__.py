@@ -1,1 +1,1 @@
-"""What several targets say about an operator, as finished text, and how that text is laid out."""
+"""The finished text that several targets have about an operator, and how that text is laid out."""

@@ -14,7 +14,7 @@ __all__ = ["Side", "Tensors", "annotation", "result_fields", "return_annotation"
 
 
 class Tensors(Enum):
-    """How many tensors an argument holds."""
+    """The number of tensors that an argument holds."""
 
     NONE = "none"
     ONE = "Tensor"
@@ -30,7 +30,7 @@ _TENSOR = BaseType("Tensor")
 
 @cache
 def tensors_in(type: Type) -> Tensors:
-    """How a value of the type holds tensors."""
+    """Return how a value of the type holds tensors."""
     match type:
         case BaseType("Tensor"):
             return Tensors.ONE
@@ -47,7 +47,7 @@ def tensors_in(type: Type) -> Tensors:
 
 
 class Side(Enum):
-    """Whose view of a value an annotation takes."""
+    """The side from which an annotation sees a value."""
 
     CALLER = "what a caller may pass"
     KERNEL = "what a kernel gets, converted"
@@ -84,7 +84,7 @@ _BUILTIN = frozenset(("int", "float", "bool", "str", "complex"))
 
 
 def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor", side: Side = Side.CALLER) -> str:
-    """The Python annotation for a value of the type; `tensor` is the one for Tensors."""
+    """Return the Python annotation for a value of the type; `tensor` is the one for Tensors."""
     match type:
         case BaseType("Tensor"):
             return tensor
@@ -111,7 +111,7 @@ def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor
 
 
 def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> str:
-    """The annotation for what an operator returns: one value, a tuple of several, or None."""
+    """Return the annotation for what an operator returns: one value, a tuple of several, or None."""
     found = [annotation(r.type, builtins, tensor=tensor, side=Side.RESULT) for r in returns]
     if len(found) == 1:
         return found[0]
@@ -119,5 +119,5 @@ def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *,
 
 
 def result_fields(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> tuple[str, ...]:
-    """The fields of the class for several results with names, annotated."""
+    """Return the fields of the class for several results with names, annotated."""
     return tuple(f"{r.name}: {annotation(r.type, builtins, tensor=tensor, side=Side.RESULT)}" for r in returns)

@@ -40,13 +40,13 @@ _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """Every identifier that the texts use; what stands in strings is none."""
+    """Return every identifier that the texts use; what stands in strings is none."""
     return {word for text in texts for word in _WORD.findall(_STRING.sub("", text))}
 
 
 def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Sequence[tuple[str, str, str]] = ()) -> str:
-    """The lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and for `extra`
-    imports `from MODULE import NAME as ALIAS`."""
+    """Return the import lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and
+    for `extra` imports `from MODULE import NAME as ALIAS`."""
     homes: dict[str, list[str]] = {}
     for word in words:
         if word in _HOMES:
@@ -81,5 +81,5 @@ def _section(module: str) -> int:
 
 
 def _member(name: str) -> tuple[int, str]:
-    """The order of ruff within a line: constants, classes, the rest; by letters, whether they are capitals or not."""
+    """Return the key by which ruff sorts within a line: constants, classes, the rest; by letters, capitals or not."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name.lower()

@@ -36,7 +36,7 @@ LINE = 120
 
 
 def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after: int = 0) -> str:
-    """`head item, item tail` on one line if it fits between `indent` and `after` columns, else an item a line.
+    """Return `head item, item tail` on one line if it fits between `indent` and `after` columns, else an item a line.
 
     `head` ends with the opening bracket, `tail` begins with the closing one.
     """
@@ -67,13 +67,13 @@ def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:
 
 
 def _item(text: str, indent: int) -> str:
-    """An item on a line of its own: a tuple that is too long for it has one item a line."""
+    """Return an item on a line of its own: a tuple that is too long for it has one item a line."""
     is_tuple = text.startswith("(") and len(text) + indent + 1 > LINE
     return bracketed("(", text[1:-1].split(", "), ")", indent, 1) if is_tuple else text
 
 
 def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 0) -> str:
-    """`head item, item)(more, more)`, the second call broken over lines before the first."""
+    """Return `head item, item)(more, more)`, the second call broken over lines before the first."""
     first = f"{head}{', '.join(items)})("
     if len(first) + indent <= LINE:
         return hugged(first, more, ")", indent)
@@ -84,8 +84,8 @@ def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 
 
 
 def condition(tests: Sequence[str], word: str, indent: int) -> str:
-    """`if test word test:` on one line if it fits after `indent` columns, else a test a line. The second of two keeps
-    its parentheses on the line of the first."""
+    """Return `if test word test:` on one line if it fits after `indent` columns, else a test a line. The second of two
+    keeps its parentheses on the line of the first."""
     text = f"if {f' {word} '.join(tests)}:"
     if len(text) + indent <= LINE:
         return text
@@ -101,7 +101,7 @@ def condition(tests: Sequence[str], word: str, indent: int) -> str:
 
 
 def fill_comment(text: str) -> str:
-    """The text as comment lines, broken at spaces; what would not show, or show elsewhere, is escaped."""
+    """Return the text as comment lines, broken at spaces; what would not show, or show elsewhere, is escaped."""
     if not text.isprintable():
         text = "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
     if len(text) <= LINE - 2:
@@ -111,7 +111,7 @@ def fill_comment(text: str) -> str:
 
 
 def fill_string(text: str, indent: int) -> str:
-    """A string literal, in pieces below each other where it is too long for a line with a comma behind it."""
+    """Return a string literal, in pieces below each other where it is too long for a line with a comma behind it."""
     literal = quoted(text)
     if len(literal) + indent + 1 <= LINE:
         return literal
@@ -120,7 +120,7 @@ def fill_string(text: str, indent: int) -> str:
 
 
 def docstring(text: str, indent: int) -> str:
-    """The text as a docstring behind `indent` columns; '' where there is none. Lines that are too long are broken."""
+    """Return the text as a docstring behind `indent` columns; '' where there is none. Long lines are broken."""
     if not text:
         return ""
     pad = " " * indent
@@ -133,14 +133,14 @@ def docstring(text: str, indent: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as a literal, in double quotes unless others save backslashes."""
+    """Return the text as a literal, in double quotes unless others save backslashes."""
     if '"' not in text and "\\" not in text and text.isprintable():
         return f'"{text}"'
     return string_text(text)
 
 
 def _fill(text: str, width: int) -> list[str]:
-    """The text in pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
+    """Cut the text into pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
     pieces = []
     while len(text) > width:
         at = text.rfind(" ", 0, width) + 1 or text.find(" ") + 1
@@ -152,7 +152,7 @@ def _fill(text: str, width: int) -> list[str]:
 
 
 def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str = "", after: str = "") -> str:
-    """`before FORMULA after`, broken over lines where it is too long for one. `before` begins at column `indent`."""
+    """Return `before FORMULA after`, over several lines where one is too long. `before` begins at column `indent`."""
     text = emit(formula, spelling)
     if indent + len(before) + len(text) + len(after) <= LINE:
         return f"{before}{text}{after}"
@@ -179,7 +179,7 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
 
 
 def operation(text: str, operators: Sequence[str], indent: int, before: str = "", after: str = "") -> str:
-    """An operation that is too long for its line: in parentheses behind `before`, if need be an operator a line."""
+    """Lay out an operation that is too long for a line: in parentheses behind `before`, maybe an operator a line."""
     pad = " " * indent
     if indent + len(before) + len(text) + len(after) <= LINE:
         return f"{before}{text}{after}"
@@ -192,7 +192,7 @@ def operation(text: str, operators: Sequence[str], indent: int, before: str = ""
 
 
 def _long_operation(formula: Binary, spelling: Spelling, indent: int, before: str, after: str) -> list[str]:
-    """An operation of which an operand is too long for a line: each operand laid out by itself."""
+    """Lay out an operation of which an operand is too long for a line: each operand by itself."""
     pad = " " * indent
     if before:
         inner = _long_operation(formula, spelling, indent + 4, "", "")
@@ -214,7 +214,7 @@ _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%
 
 
 def operators_of(formula: Binary | Boolean | Comparison | Conditional) -> tuple[str, ...]:
-    """The operators that hold the operands together, at the loosest level."""
+    """Return the operators that hold the operands together, at the loosest level."""
     match formula:
         case Conditional():
             return ("if", "else")
@@ -227,7 +227,7 @@ def operators_of(formula: Binary | Boolean | Comparison | Conditional) -> tuple[
 
 
 def _at_operators(text: str, operators: Sequence[str]) -> list[str]:
-    """The text in pieces, each but the first beginning with one of the operators outside of brackets and literals."""
+    """Cut the text into pieces, each but the first beginning with an operator outside of brackets and literals."""
     words = tuple(f" {operator} " for operator in operators)
     pieces = []
     start = depth = 0

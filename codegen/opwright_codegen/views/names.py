@@ -91,13 +91,13 @@ def is_word(name: str) -> bool:
 
 
 class Namer:
-    """Gives out the names of one scope, each once."""
+    """A scope that gives out its names, each once."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
     def claim(self, wanted: str) -> str:
-        """The name wanted, with as many underscores after it as make it a free one."""
+        """Claim the name wanted, with as many underscores after it as make it a free one."""
         taken = self._taken
         while wanted in taken or not is_word(wanted):
             wanted += "_"
@@ -144,7 +144,7 @@ class NamespaceNames:
         return frozenset((*own, *self.taken, *(found.packet or "" for found in self.packets.values())))
 
     def of_packet(self, base: str, operators: Iterable[str]) -> frozenset[str]:
-        """What the functions of a packet call: no argument of its `operators` may hide it."""
+        """Return the names of the functions that a packet calls: no argument of its `operators` may hide it."""
         own = {
             name
             for found in map(self.stubs.__getitem__, operators)
@@ -155,7 +155,7 @@ class NamespaceNames:
 
     @staticmethod
     def of(schemas: Mapping[str, FunctionSchema]) -> NamespaceNames:
-        """Names for the operators of one namespace, given in schema order."""
+        """Make names for the operators of one namespace, given in schema order."""
         overloads: dict[str, list[str]] = {}
         for schema in schemas.values():
             overloads.setdefault(schema.name.base, []).append(schema.name.overload)
@@ -185,8 +185,8 @@ class NamespaceNames:
 
 
 def _merged(schemas: Mapping[str, FunctionSchema]) -> set[str]:
-    """The operators whose stub can be the function for all overloads: the others are out variants, and no argument has
-    a name that the function needs."""
+    """Return the operators whose stub can be the function for all overloads: the others are out variants, and no
+    argument has a name that the function needs."""
     groups: dict[str, list[tuple[str, FunctionSchema]]] = {}
     for name, schema in schemas.items():
         if schema.kind is not SchemaKind.OUT:
@@ -209,7 +209,7 @@ def returns_list(schema: FunctionSchema) -> bool:
 
 
 def _result_name(schema: FunctionSchema, stub: str, namer: Namer) -> str | None:
-    """The class of what the operator returns, where that is several values with names that fields may have."""
+    """Return the name of the class of what the operator returns: several values with names that fields may have."""
     names = [returned.name or "" for returned in schema.returns]
     fits = all(is_word(name) and not name.startswith("_") for name in names)
     if len(names) < 2 or not fits or len(set(names)) != len(names) or schema.is_varret:
@@ -225,7 +225,7 @@ def _stub_name(schema: FunctionSchema, alone: Collection[str], functions: Mappin
 
 
 def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) -> tuple[str, ...]:
-    """What a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
+    """Return what a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
 
     `hidden` are names of functions and objects that it needs beside those that all do.
     """
@@ -238,7 +238,7 @@ def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) 
 
 
 def _is_hiding(name: str, hidden: Collection[str]) -> bool:
-    """Packets call the types of deciding arguments `kind`, `kind1`, `kind2` and so on."""
+    """Whether a name hides a type of a deciding argument, which packets call `kind`, `kind1`, `kind2` and so on."""
     return name in _HIDING or name in hidden or name.startswith("kind") or not is_word(name)
 
 
@@ -246,7 +246,7 @@ _BUILTINS = frozenset(name for name in dir(builtins) if name.islower() and not n
 
 
 class BuiltinNames(dict[str, str]):
-    """How a module spells builtins: plainly, or through the module `builtins` where a function of its own hides one."""
+    """The spelling of builtins in a module: plain, or through the module `builtins` where a function hides one."""
 
     def __init__(self, taken: Collection[str]) -> None:
         super().__init__({name: f"builtins.{name}" if name in taken else name for name in _BUILTINS})

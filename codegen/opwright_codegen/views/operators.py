@@ -1,4 +1,4 @@
-"""What templates are given: finished text about operators. Here is what several targets share; each adds its own."""
+"""The finished text about operators that templates are given. Several targets share what is here; each adds its own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class OperatorView:
-    """What every target says about an operator: its names, its parameters, its schema as the comment over functions.
+    """The view of an operator for every target: its names, its parameters, its schema as the comment over functions.
 
     `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the
     stub `is_generic`: it leaves the binding of arguments to the runtime. `ints` is the position of a list of ints that
@@ -108,7 +108,7 @@ class NamespaceView:
 
     @cached_property
     def used_methods(self) -> frozenset[str]:
-        """The methods of Tensor in the packages that it builds upon, functions of theirs or not."""
+        """Return the methods of Tensor in the packages that it builds upon, functions of theirs or not."""
         return frozenset(name for package in self.used.values() for name in package.methods)
 
     def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
@@ -124,7 +124,7 @@ def namespace_view(
     project: Path | None = None,
     used: Sequence[UsedPackage] = (),
 ) -> NamespaceView:
-    """The operators of `namespace` in the order of the schema files, the made ones after them."""
+    """Return the operators of `namespace` in the order of the schema files, the made ones after them."""
     own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
     names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
     builtins = BuiltinNames(names.taken)
@@ -187,7 +187,7 @@ def is_public(function: str, group: Sequence[OperatorView]) -> bool:
 def _aliases(
     used: Sequence[UsedPackage], views: Mapping[str, OperatorView], names: NamespaceNames
 ) -> dict[str, UsedPackage]:
-    """A name for each module of operators that is imported, which nothing in generated modules has."""
+    """Return a name for each module of operators that is imported, which nothing in generated modules has."""
     taken = {"ops", *names.taken}
     for view in views.values():
         taken.update(argument.name for argument in view.schema.arguments)
@@ -197,7 +197,7 @@ def _aliases(
 
 
 def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, frozenset[str]]:
-    """By packet, the names that no argument of its operators may have in generated code."""
+    """Return, by packet, the names that no argument of its operators may have in generated code."""
     groups: dict[str, list[str]] = {}
     for name, operator in own.items():
         groups.setdefault(operator.schema.name.base, []).append(name)
@@ -205,8 +205,8 @@ def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, fro
 
 
 def _source_path(path: str, project: Path | None) -> str:
-    """A schema file's path as generated code may show it, the same on every machine: from the project's folder, with
-    slashes; its name alone where it is in no project."""
+    """Return a schema file's path as generated code may show it, the same on every machine: from the project's folder,
+    with slashes; its name alone where it is in no project."""
     if project is not None:
         whole, root = Path(path).resolve(), project.resolve()
         if whole.is_relative_to(root):
@@ -220,7 +220,7 @@ _ENUMS = {"MemoryFormat": "MemoryFormat", "Layout": "Layout"}
 
 
 class Parameters:
-    """Makes parameters. A file has far fewer distinct arguments than arguments, and the parser shares equal ones."""
+    """A maker of parameters. A file has far fewer distinct arguments than arguments; the parser shares equal ones."""
 
     def __init__(self, builtins: Mapping[str, str]) -> None:
         self._builtins = builtins
@@ -247,7 +247,7 @@ class Parameters:
 
 
 def _value_text(value: Value, type: Type, builtins: Mapping[str, str]) -> str:
-    """The Python text of a default value."""
+    """Return the Python text of a default value."""
     match value:
         case EnumName(name):
             base = str(type.base())
@@ -270,13 +270,14 @@ def _value_text(value: Value, type: Type, builtins: Mapping[str, str]) -> str:
 
 
 def tuple_text(items: Sequence[str]) -> str:
-    """A tuple display."""
+    """Return a tuple display."""
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def _ints(parameters: Sequence[Parameter]) -> int | None:
-    """Note [Ints one by one]: `x.view(2, 3)`, `zeros(2, 3)`. As in PyTorch, where a list of ints is all that is passed
-    by position beside `self`. Functions take them as methods do, which they are."""
+    """Return the position of a list of ints that may come one by one. Note [Ints one by one]: `x.view(2, 3)`, as in
+    PyTorch, where a list of ints is all that is passed by position beside `self`. Functions take them as methods do,
+    which they are."""
     found = [i for i, p in enumerate(parameters) if not p.argument.kwarg_only and p.argument.name != "self"]
     if len(found) != 1:
         return None
@@ -292,8 +293,8 @@ def _ints(parameters: Sequence[Parameter]) -> int | None:
 def parameter_list(
     parameters: Sequence[Parameter], builtins: Mapping[str, str] | None = None, ints: int | None = None
 ) -> list[str]:
-    """Parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations. Those of the
-    list of ints at `ints` may come one by one."""
+    """Return parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations. Those
+    of the list of ints at `ints` may come one by one."""
     found = [parameter.declared for parameter in parameters]
     if ints is not None:
         assert builtins is not None
@@ -307,7 +308,7 @@ def parameter_list(
 
 
 def plain_parameters(parameters: Sequence[Parameter], ints: int | None = None) -> list[str]:
-    """Parameters as a `def` without annotations has them; more as in `parameter_list`."""
+    """Return parameters as a `def` without annotations has them; with `ints`, `*more` stands for the rest."""
     found = [p.name if p.default is None else f"{p.name}={p.default}" for p in parameters]
     if ints is not None:
         found.insert(ints + 1, "*more")
@@ -317,5 +318,5 @@ def plain_parameters(parameters: Sequence[Parameter], ints: int | None = None) -
 
 
 def signature(name: str, parameters: Sequence[str], returned: str, indent: int = 0, end: str = ":") -> str:
-    """`def name(parameters) -> returned:`, over several lines if it must."""
+    """Return `def name(parameters) -> returned:`, over several lines if it must."""
     return bracketed(f"def {name}(", parameters, f") -> {returned}{end}", indent)

@@ -1,4 +1,4 @@
-"""What an Autocast kernel casts with: `cached_cast`, `promote_type`. Semantics: `at::autocast` of PyTorch.
+"""The casts of Autocast kernels: `cached_cast`, `promote_type`. Semantics: `at::autocast` of PyTorch.
 
 Such a kernel is registered at the key Autocast; it casts and goes on without that key:
 
@@ -22,8 +22,8 @@ __all__ = ["cached_cast", "promote_type"]
 
 
 def cached_cast(dtype: object, value: Any, device_type: str | None = None) -> Any:
-    """The value with the Tensors in it cast: those that autocast concerns, in lists and tuples too. Others are as they
-    were, and so is what holds none.
+    """Return the value with the Tensors that autocast concerns cast, in lists and tuples too. Others are as they were,
+    and so is what holds none.
 
     It concerns floating-point Tensors except float64, on the device, if one is named. Casts are recorded. (No region
     says yet how long a cast of a parameter may be kept, so that none is.)
@@ -37,8 +37,8 @@ def cached_cast(dtype: object, value: Any, device_type: str | None = None) -> An
 
 
 def promote_type(dtype: object, *values: Any, device_type: str | None = None) -> DType:
-    """The dtype to run in, where Tensors may be of a lower precision `dtype` or float32: the wider of those there are,
-    `dtype` if there are none. Raises RuntimeError for another floating-point dtype.
+    """Return the dtype to run in, where Tensors may be of a lower precision `dtype` or float32: the wider of those
+    there are, `dtype` if there are none. Raises RuntimeError for another floating-point dtype.
     """
     lower = as_dtype(dtype)
     if lower == float64:

@@ -27,7 +27,7 @@ _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
 
 
 class Device:
-    """Where a tensor's data is: a backend's name and, where there are several of it, an index. Immutable.
+    """A tensor's place: a backend's name and, where there are several of it, an index. Immutable.
 
     `Device("cuda:1")`, `Device("cuda", 1)`, `Device(device)`. Raises RuntimeError for an unknown name or a malformed
     string.
@@ -88,7 +88,7 @@ def _check_type(name: str, text: str) -> None:
 
 
 def as_device(spelling: object) -> Device:
-    """A Device from a Device, a string, or anything that prints as one (`torch.device("cpu")`).
+    """Return a Device from a Device, a string, or anything that prints as one (`torch.device("cpu")`).
 
     Raises TypeError, RuntimeError.
     """
@@ -125,7 +125,7 @@ class Backend:
     data_ptr: Callable[[Array], int]
 
     def device(self, array: Array) -> Device:
-        """The device that holds the array."""
+        """Return the device that holds the array."""
         index = self.index(array)
         known = _devices.get((self.name, index))
         if known is None:
@@ -133,7 +133,7 @@ class Backend:
         return known
 
     def keys_of(self, array: Array) -> int:
-        """The keys that a plain tensor on the array carries."""
+        """Return the keys that a plain tensor on the array carries."""
         return self.keys
 
     def impl(self, operator: str, kernel: Callable[..., Any]) -> Any:
@@ -141,7 +141,7 @@ class Backend:
         return hooks.operators().register_array_kernel(operator, self.key, kernel)
 
     def kernel(self, operator: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """The decorator form of `impl`."""
+        """Return a decorator that registers a function as `impl` does."""
 
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
             self.impl(operator, kernel)
@@ -225,7 +225,7 @@ def register_backend(
 
 
 def _free_key(name: str) -> str:
-    """The first PrivateUse key that no backend has. The lock is held. Raises RegistrationError."""
+    """Return the first PrivateUse key that no backend has. The lock is held. Raises RegistrationError."""
     owners = {backend.key: backend.name for backend in _by_name.values()}
     for key in _PRIVATE_USE:
         if keys.DispatchKey.parse(key).bit not in owners:
@@ -250,7 +250,7 @@ def add_backend(backend: Backend) -> Backend:
 
 
 def element_strides(array: Array) -> Shape:
-    """The strides of a NumPy or CuPy array, in elements."""
+    """Return the strides of a NumPy or CuPy array, in elements."""
     size = array.dtype.itemsize
     return tuple([stride // size for stride in array.strides])
 
@@ -284,7 +284,7 @@ def _load_cuda() -> Backend:
 
 
 def find_backend(kind: type) -> Backend | None:
-    """The backend whose arrays are of this type or a base of it; None if there is none.
+    """Return the backend whose arrays are of this type or a base of it; None if there is none.
 
     CuPy is loaded when one of its arrays comes by, plug-ins when an array of an unknown type does.
     """
@@ -312,7 +312,7 @@ def _find_by_base(kind: type) -> Backend | None:
 
 
 def backend_of(array: Array) -> Backend:
-    """The backend an array belongs to. Raises TypeError for anything that is no array of a registered backend."""
+    """Return the backend of an array. Raises TypeError for anything that is no array of a registered backend."""
     backend = find_backend(type(array))
     if backend is None:
         known = ", ".join(_by_name)
@@ -323,12 +323,12 @@ def backend_of(array: Array) -> Backend:
 
 
 def shape_of(array: Array) -> tuple[int, ...]:
-    """The sizes of an array of any backend. A Tensor's `shape` takes longer, since it is a Size."""
+    """Return the sizes of an array of any backend. A Tensor's `shape` takes longer, since it is a Size."""
     return array.shape if type(array) is np.ndarray else backend_of(array).shape(array)
 
 
 def backend_named(device: object) -> Backend:
-    """The backend of a device, loading CuPy for the first CUDA device. Raises RuntimeError where there is none."""
+    """Return the backend of a device, loading CuPy for the first CUDA one. Raises RuntimeError where there is none."""
     name = as_device(device).type
     backend = _by_name.get(name)
     if backend is not None:

@@ -24,7 +24,7 @@ _name_of.restype, _name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 
 
 def export(array: Array, options: dict[str, Any]) -> Any:
-    """A capsule for an array; a bfloat16 one is exported as 16-bit words and then renamed."""
+    """Return a capsule for an array; a bfloat16 one is exported as 16-bit words and then renamed."""
     if not hasattr(array, "__dlpack__"):
         raise BufferError(f"{type(array).__name__} does not speak DLPack")
     if array.dtype != bfloat16:
@@ -54,7 +54,7 @@ class _Words:
 
 
 def load(source: Any, copy: bool | None = None) -> Array:
-    """The array of any producer's memory, NumPy's or CuPy's by where that is. Raises TypeError, BufferError."""
+    """Return an array over any producer's memory, of NumPy or CuPy by where that is. Raises TypeError, BufferError."""
     if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
         raise TypeError(
             f"from_dlpack() expects an object with __dlpack__ and __dlpack_device__, got {type(source).__name__}"

@@ -95,7 +95,7 @@ _memos: list[dict[Any, Any]] = []
 
 
 def as_dtype(spelling: object) -> DType:
-    """The dtype that a NumPy dtype, scalar type, name (`"float32"`, `"long"`, `"torch.float32"`) or Python type means.
+    """Return the dtype of a NumPy dtype, scalar type, name (`"float32"`, `"long"`, `"torch.float32"`) or Python type.
 
     The Python types follow PyTorch: `bool`, `int` (int64), `float` (the default dtype), `complex` (its complex
     partner). Raises TypeError for anything else, and for dtypes that no Tensor can have.
@@ -139,7 +139,7 @@ def plain_dtypes(kinds: str) -> frozenset[DType]:
 
 
 def get_default_dtype() -> DType:
-    """The dtype of Python floats and of factories that are given none: float32 until it is set."""
+    """Return the dtype of Python floats and of factories that are given none: float32 until it is set."""
     return _default
 
 
@@ -161,22 +161,22 @@ def set_default_dtype(dtype: object) -> None:
 
 
 def opmath(dtype: DType) -> DType:
-    """The dtype kernels compute in: float32 for float16 and bfloat16, else the dtype itself."""
+    """Return the dtype kernels compute in: float32 for float16 and bfloat16, else the dtype itself."""
     return _OPMATH.get(dtype, dtype)
 
 
 def to_real(dtype: DType) -> DType:
-    """The dtype of the parts of a complex dtype; any other dtype is its own."""
+    """Return the dtype of the parts of a complex dtype; any other dtype is its own."""
     return _TO_REAL.get(dtype, dtype)
 
 
 def to_complex(dtype: DType) -> DType:
-    """The complex dtype whose parts have this floating-point dtype; the default dtype's partner for integers."""
+    """Return the complex dtype whose parts have this floating-point dtype; the default dtype's partner for integers."""
     return dtype if dtype in COMPLEX else _TO_COMPLEX[to_float(dtype)]
 
 
 def to_float(dtype: DType) -> DType:
-    """The dtype of a floating-point result: the default dtype for bool and integers, else the dtype itself."""
+    """Return the dtype of a floating-point result: the default dtype for bool and integers, else the dtype itself."""
     return dtype if dtype in INEXACT else _default
 
 
@@ -195,8 +195,8 @@ def _dtype_of(value: Any) -> DType:
 
 
 def finfo(dtype: object = None) -> Any:
-    """The limits of a floating-point dtype (of the parts of a complex one; the default dtype if none is given): `eps`,
-    `max`, `min`, `tiny`, `bits`. Raises TypeError for any other dtype."""
+    """Return the limits of a floating-point dtype (of the parts of a complex one; the default dtype if none is given):
+    `eps`, `max`, `min`, `tiny`, `bits`. Raises TypeError for any other dtype."""
     found = to_real(_default if dtype is None else as_dtype(dtype))
     if found not in FLOATING:
         raise TypeError(f"finfo() is for floating-point dtypes, got {found}: use iinfo() for integers")
@@ -204,7 +204,7 @@ def finfo(dtype: object = None) -> Any:
 
 
 def iinfo(dtype: object) -> Any:
-    """The limits of an integer dtype: `max`, `min`, `bits`. Raises TypeError for any other dtype."""
+    """Return the limits of an integer dtype: `max`, `min`, `bits`. Raises TypeError for any other dtype."""
     found = as_dtype(dtype)
     if found not in INTEGRAL:
         raise TypeError(f"iinfo() is for integer dtypes, got {found}: use finfo() for floating-point ones")
@@ -212,12 +212,12 @@ def iinfo(dtype: object) -> Any:
 
 
 def dtype_name(dtype: DType) -> str:
-    """The name that `repr` shows: `float32`, `bfloat16`, `bool`."""
+    """Return the name that `repr` shows: `float32`, `bfloat16`, `bool`."""
     return str(dtype)
 
 
 def wrapped_scalar(value: complex, dtype: DType) -> Any:
-    """A Python number as a scalar of `dtype`, as for operands: integers wrap around, floats overflow to infinity.
+    """Return a Python number as a scalar of `dtype`, like an operand: integers wrap, floats overflow to infinity.
 
     Raises OverflowError for an int beyond 64 bits.
     """
@@ -240,7 +240,7 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
 
 
 def checked_scalar(value: complex, dtype: DType) -> Any:
-    """A Python number as a NumPy scalar of `dtype`, as for `fill_` and `full`: what does not fit is an error.
+    """Return a Python number as a NumPy scalar of `dtype`, as for `fill_` and `full`: what does not fit is an error.
 
     As in PyTorch, negative ints may wrap into unsigned dtypes, infinity fits every floating dtype, and anything fits
     bool. Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.

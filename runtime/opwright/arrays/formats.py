@@ -1,4 +1,4 @@
-"""What a factory may be told besides a dtype and a device: memory layout, memory format."""
+"""The forms that a factory gives a tensor, besides a dtype and a device: memory layout, memory format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Layout", "MemoryFormat"]
 
 
 class Layout(enum.Enum):
-    """How a tensor stores its elements; every tensor of ours is `strided`."""
+    """The way a tensor stores its elements; every tensor of ours is `strided`."""
 
     strided = "strided"
 

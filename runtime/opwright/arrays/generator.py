@@ -46,7 +46,7 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """The device it serves."""
+        """Return the device it serves."""
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
@@ -65,11 +65,11 @@ class Generator:
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed it last started from."""
+        """Return the seed it last started from."""
         return self._seed
 
     def get_state(self) -> Values:
-        """Where the stream stands: 5,056 bytes (uint8) in PyTorch's format."""
+        """Return the place in the stream: 5,056 bytes (uint8) in PyTorch's format."""
         with self._lock:
             state = self._bits.state["state"]
             words, place = state["key"], int(state["pos"])
@@ -93,7 +93,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator at the same place of the same stream."""
+        """Return another generator at the same place of the same stream."""
         return Generator(self._device).set_state(self.get_state())
 
     def hold_for_fork(self, patience: float) -> bool:
@@ -128,16 +128,16 @@ class Generator:
     # What kernels draw, always flat arrays in the order PyTorch fills a contiguous tensor.
 
     def raw32(self, count: int) -> Values:
-        """`count` words of 32 random bits (uint32)."""
+        """Draw `count` words of 32 random bits (uint32)."""
         return self._bits.random_raw(count).astype(np.uint32)
 
     def raw64(self, count: int) -> Values:
-        """`count` words of 64 random bits (uint64), each from two draws, the high half first."""
+        """Draw `count` words of 64 random bits (uint64), each from two draws, the high half first."""
         halves = self._bits.random_raw(2 * count)
         return (halves[0::2] << np.uint64(32)) | halves[1::2]
 
     def uniform(self, count: int, dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> Values:
-        """Numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype."""
+        """Draw numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype."""
         fractions: Values
         if dtype is float64:
             fractions = (self.raw64(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
@@ -151,7 +151,7 @@ class Generator:
         return result
 
     def normal(self, count: int, dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> Values:
-        """Normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision."""
+        """Draw normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision."""
         with self._lock:
             if count < 16:
                 few = np.array([self._one_normal() for _ in range(count)], np.float64)
@@ -167,17 +167,17 @@ class Generator:
             return result.astype(dtype)
 
     def single_normals(self, count: int, mean: float, std: float) -> Values:
-        """Normal numbers (float64) drawn one by one, however many."""
+        """Draw normal numbers (float64) one by one, however many."""
         with self._lock:
             return np.array([self._one_normal() for _ in range(count)], np.float64) * std + mean
 
     def poisson(self, rates: Values) -> Values:
-        """Numbers of events of these average rates, drawn by NumPy's method."""
+        """Draw numbers of events of these average rates by NumPy's method."""
         with self._lock:
             return np.asarray(np.random.Generator(self._bits).poisson(rates))
 
     def binomial(self, counts: Values, chances: Values) -> Values:
-        """Numbers of successes, drawn by NumPy's method."""
+        """Draw numbers of successes by NumPy's method."""
         with self._lock:
             return np.asarray(np.random.Generator(self._bits).binomial(counts.astype(np.int64), chances))
 
@@ -192,13 +192,13 @@ class Generator:
         return float(radius * np.cos(angle))
 
     def integers(self, count: int, low: int, high: int) -> Values:
-        """Integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
+        """Draw integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
         span = high - low
         words = self.raw64(count) if span >= 1 << 28 else self.raw32(count).astype(np.uint64)
         return (words % np.uint64(span)).view(np.int64) + np.int64(low)
 
     def permutation(self, count: int) -> Values:
-        """The numbers below `count` (int64) in random order: Fisher and Yates' shuffle from the front."""
+        """Draw a random order of the numbers below `count` (int64): Fisher and Yates' shuffle from the front."""
         remaining = np.arange(count, 1, -1, dtype=np.uint64)
         draw = self.raw32 if count < (2**32 - 1) // 20 else self.raw64
         words = draw(len(remaining)).astype(np.uint64)
@@ -210,7 +210,7 @@ class Generator:
 
 
 def _initial_words(seed: int) -> Values:
-    """The state of `init_genrand(seed)`, which NumPy's legacy seeding shares with PyTorch."""
+    """Return the state of `init_genrand(seed)`, which NumPy's legacy seeding shares with PyTorch."""
     state = np.random.RandomState(seed).get_state(legacy=False)
     assert isinstance(state, dict)
     words: Values = state["state"]["key"]
@@ -238,7 +238,7 @@ _last_seed: int | None = None
 
 
 def generator_of(device: object) -> Generator:
-    """The default generator of a device, seeded as the last `manual_seed` said."""
+    """Return the default generator of a device, seeded as the last `manual_seed` said."""
     wanted = as_device(device)
     with _lock:
         known = _generators.get(wanted)
@@ -250,7 +250,7 @@ def generator_of(device: object) -> Generator:
 
 
 def source_for(array: Array, generator: Generator | None) -> Generator:
-    """The generator that numbers for an array are drawn from: the given one, or the default of the array's device.
+    """Return the generator that numbers for an array are drawn from: the given one, or the default of its device.
 
     Raises RuntimeError where the given one is for another kind of device.
     """
@@ -280,12 +280,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's default generator."""
+    """Return the seed of the CPU's default generator."""
     return default_generator.initial_seed()
 
 
 class keeping_states:
-    """In the block, generators may draw and be set; at its end they stand where they stood at its beginning."""
+    """A block in which generators may draw and be set; at its end they stand where they stood at its beginning."""
 
     def __init__(self, generators: Iterable[Generator]) -> None:
         self._generators = list(generators)

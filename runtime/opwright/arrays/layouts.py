@@ -21,7 +21,7 @@ UNDECIDED_IS_FALSE = True
 
 
 def contiguous_strides(shape: Shape) -> Shape:
-    """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
+    """Return row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
     strides = []
     step = 1
     for size in reversed(shape):
@@ -31,7 +31,7 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 
 def ordered_strides(shape: Shape, order: Sequence[int]) -> Shape:
-    """Dense strides, dimensions in `order`, slowest first; sizes of 0 do not count as 1 (TensorIterator's way)."""
+    """Return dense strides, dimensions in `order`, slowest first; sizes of 0 are not 1, as in TensorIterator."""
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(order):
@@ -41,7 +41,7 @@ def ordered_strides(shape: Shape, order: Sequence[int]) -> Shape:
 
 
 def channels_last_strides(shape: Shape) -> Shape:
-    """Strides of a (N, C, H, W) or (N, C, D, H, W) array stored with its channels last."""
+    """Return strides of a (N, C, H, W) or (N, C, D, H, W) array stored with its channels last."""
     strides = [0] * len(shape)
     step = 1
     for dim in _channels_first(len(shape)):
@@ -115,7 +115,7 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
 
 
 def _common_orders(ndim: int) -> Iterator[Sequence[int]]:
-    """The dimensions, fastest first, of contiguous and of channels-last arrays."""
+    """Yield the order of dimensions, fastest first, of contiguous and of channels-last arrays."""
     yield range(ndim - 1, -1, -1)
     if ndim in (4, 5):
         yield _channels_first(ndim)
@@ -133,7 +133,7 @@ def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
-    """The shape all broadcast to. Raises RuntimeError naming both sizes and the dimension, as PyTorch does."""
+    """Return the shape that all broadcast to. Raises RuntimeError naming sizes and dimension, as PyTorch does."""
     result = shapes[0]
     for shape in shapes[1:]:
         # The lengths first: tuples of different lengths still compare their items, which is a guard for symbolic ones.
@@ -154,7 +154,7 @@ def _broadcast_pair(first: Shape, second: Shape) -> Shape:
 
 
 def _broadcast_size(a: int, b: int, dim: int) -> int:
-    """What sizes broadcast to of which neither is known to be 1: they must be equal, the known one is taken."""
+    """Return the size two sizes broadcast to. Neither is known to be 1: they must be equal, a known one is taken."""
     check(
         a == b,
         lambda: f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}",
@@ -192,7 +192,7 @@ def same_shape(first: Shape, second: Shape) -> bool:
 
 
 def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
-    """The strides of a pointwise result of `shape`, from its operands' (shape, strides); a number has `((), ())`.
+    """Return the strides of a pointwise result of `shape`, from its operands' (shape, strides), () for numbers.
 
     TensorIterator (CPU): operands of one shape that are all contiguous, all channels-last, or all dense with the same
     strides hand their layout on; otherwise the dimensions are sorted by the operands' strides, the first operand that
@@ -215,7 +215,7 @@ def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> 
 
 
 def _expanded(shape: Shape, sizes: Shape, strides: Shape) -> Shape:
-    """An operand's strides over the result, without signs: 0 where it is repeated."""
+    """Return an operand's strides over the result, without signs: 0 where it is repeated."""
     missing = len(shape) - len(sizes)
     return (0,) * missing + tuple(
         (abs(stride) if shape[missing + dim] == 1 else 0) if size == 1 else abs(stride)
@@ -257,7 +257,7 @@ def _compare(shape: Shape, rows: list[Shape], inner: int, outer: int) -> int:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; a 0-dim array has one, named 0 or -1.
+    """Return a dimension counted from the front; a 0-dim array has one, named 0 or -1.
 
     Raises IndexError with PyTorch's text.
     """
@@ -268,7 +268,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Distinct dimensions counted from the front, in the order given; None and () mean all of them.
+    """Return distinct dimensions counted from the front, in the order given; None and () mean all of them.
 
     Raises IndexError for a dimension out of range, RuntimeError for one named twice.
     """
@@ -286,7 +286,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def count(shape: Sequence[int]) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     total = 1
     for size in shape:
         total *= size
@@ -299,7 +299,7 @@ def surely_empty(shape: Sequence[int]) -> bool:
 
 
 def span(shape: Shape, strides: Shape) -> tuple[int, int]:
-    """Offsets from the first element to the lowest and the highest one, (0, -1) for an empty array."""
+    """Return offsets from the first element to the lowest and the highest one, (0, -1) for an empty array."""
     low = high = 0
     for size, stride in zip(shape, strides, strict=True):
         if size == 0:

@@ -1,4 +1,4 @@
-"""Whether arrays share memory."""
+"""Memory that arrays share."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _promoted: dict[tuple[DType, DType], DType] = {}
 
 
 def promote_types(first: object, second: object) -> DType:
-    """The smallest dtype that both promote to.
+    """Return the smallest dtype that both promote to.
 
     Raises RuntimeError for uint16, uint32, uint64 with another integer or bool.
     """
@@ -43,7 +43,7 @@ def promote_types(first: object, second: object) -> DType:
 
 
 def promote(first: DType, second: DType) -> DType:
-    """`promote_types` for dtypes that are already canonical."""
+    """Return `promote_types` of dtypes that are already canonical."""
     known = _promoted.get((first, second))
     if known is None:
         known = _promoted[first, second] = _promote(first, second)
@@ -86,7 +86,7 @@ def can_cast(source: object, target: object) -> bool:
 
 
 def castable(source: DType, target: DType) -> bool:
-    """`can_cast` for dtypes that are already canonical."""
+    """Whether dtypes that are already canonical can be cast (`can_cast`)."""
     if source in COMPLEX:
         return target in COMPLEX
     if source in FLOATING:
@@ -95,7 +95,7 @@ def castable(source: DType, target: DType) -> bool:
 
 
 def scalar_dtype(value: Any) -> DType:
-    """The dtype of a number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
+    """Return the dtype of a number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
     if is_symbolic(value):
         return bool_ if isinstance(value, SymBool) else int64 if isinstance(value, SymInt) else get_default_dtype()
     if isinstance(value, bool):
@@ -108,7 +108,7 @@ def scalar_dtype(value: Any) -> DType:
 
 
 def result_type(*operands: Any) -> DType:
-    """The dtype that an operation on Tensors, arrays and Python numbers computes in.
+    """Return the dtype that an operation on Tensors, arrays and Python numbers computes in.
 
     Dimensioned operands decide; 0-dim ones and then Python numbers only raise the category (bool, integral, floating,
     complex).
@@ -132,7 +132,7 @@ def _both(first: DType | None, second: DType) -> DType:
 
 
 def combine_categories(higher: DType | None, lower: DType | None) -> DType | None:
-    """`higher`, unless `lower` is of a higher category: then what holds both."""
+    """Return `higher`, or the dtype that holds both where `lower` is of a higher category."""
     if higher is None or lower is None:
         return lower if higher is None else higher
     if higher in COMPLEX:

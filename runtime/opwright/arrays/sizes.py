@@ -26,7 +26,7 @@ Operation = Callable[[Any, Any], Any]
 
 
 def _binary(name: str) -> Operation:
-    """A method that looks a known result up, and has the environment find the others."""
+    """Return a method that looks a known result up, and has the environment find the others."""
 
     def method(self: Any, other: Any) -> Any:
         try:
@@ -51,7 +51,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 class _Symbolic:
-    """What symbolic numbers share: an expression, its value where there are hints, and the environment of both.
+    """The common part of symbolic numbers: an expression, its value where there are hints, and the environment of both.
 
     Two equal expressions are one object, whose hash is the object's. Expressions that become equal later (a guard says
     so) stay two objects: `==` knows, a dict does not.
@@ -76,7 +76,7 @@ class _Symbolic:
 
     @property
     def expr(self) -> Any:
-        """The expression in sympy's terms, with what is known of its symbols put in."""
+        """Return the expression in sympy's terms, with what is known of its symbols put in."""
         if self._found_at != self.env.revision:
             self._expr = self.env.simplify(self._expr)
             self._found_at = self.env.revision
@@ -104,7 +104,7 @@ class _Number(_Symbolic):
     __hash__ = object.__hash__
 
     def conjugate(self) -> Any:
-        """Itself, as of a real number: formulas of gradients ask any number."""
+        """Return the number itself, as of a real one: formulas of gradients ask any number."""
         return self
 
     __add__, __radd__ = _binary("add"), _binary("radd")
@@ -221,7 +221,7 @@ def is_symbolic(value: object) -> bool:
 
 
 def guard_or_false(condition: Any) -> bool:
-    """The condition's truth, by a guard if need be; False where only data could tell."""
+    """Return the condition's truth, by a guard if need be; False where only data could tell."""
     if isinstance(condition, SymBool):
         known: bool | None = condition.env.truth(condition)
         return known is True
@@ -229,7 +229,7 @@ def guard_or_false(condition: Any) -> bool:
 
 
 def guard_or_true(condition: Any) -> bool:
-    """The condition's truth, by a guard if need be; True where only data could tell."""
+    """Return the condition's truth, by a guard if need be; True where only data could tell."""
     if isinstance(condition, SymBool):
         known: bool | None = condition.env.truth(condition)
         return known is not False
@@ -256,7 +256,7 @@ def check(condition: Any, message: str | Callable[[], str] = "") -> None:
 
 
 def holds(condition: Any) -> bool:
-    """The condition's truth; where only data could tell it is taken to hold, as by `check`."""
+    """Whether the condition holds; where only data could tell it is taken to hold, as by `check`."""
     if isinstance(condition, SymBool):
         if not guard_or_true(condition):
             return False
@@ -281,17 +281,17 @@ def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:
 
 
 def check_is_size(value: Any, message: str | Callable[[], str] = "") -> None:
-    """`check` that a number can be a size: it is not negative."""
+    """Check that a number can be a size: it is not negative."""
     check(value >= 0, message or (lambda: f"expected a size, which is not negative, but got {value}"))
 
 
 def at_least_one(size: Any) -> Any:
-    """`max(size, 1)`, without a branch where the size is symbolic."""
+    """Return `max(size, 1)`, without a branch where the size is symbolic."""
     return (size if size > 1 else 1) if type(size) is int else sym_max(size, 1)
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The larger number: one of the two, by a guard if need be; `sym_max` where only data could tell."""
+    """Return the larger number: one of the two, by a guard if need be; `sym_max` where only data could tell."""
     condition = a > b
     if not isinstance(condition, SymBool):
         return a if condition else b
@@ -300,7 +300,7 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller number: one of the two, by a guard if need be; `sym_min` where only data could tell."""
+    """Return the smaller number: one of the two, by a guard if need be; `sym_min` where only data could tell."""
     condition = a < b
     if not isinstance(condition, SymBool):
         return a if condition else b
@@ -309,7 +309,7 @@ def smaller(a: Any, b: Any) -> Any:
 
 
 def from_front(index: Any, size: Any) -> Any:
-    """An index of a dimension counted from the front; where only data tells its sign, an expression of both."""
+    """Return an index of a dimension counted from the front; where only data tells its sign, an expression of both."""
     is_negative = index < 0
     if not isinstance(is_negative, SymBool):
         return index + size if is_negative else index
@@ -321,14 +321,14 @@ def from_front(index: Any, size: Any) -> Any:
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger number, without a branch; a float if either is one."""
+    """Return the larger number, without a branch; a float if either is one."""
     if isinstance(a, _Symbolic):
         return _maximum(a, b)
     return _maximum(b, a) if isinstance(b, _Symbolic) else _plain_extreme(max, a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller number, without a branch; a float if either is one."""
+    """Return the smaller number, without a branch; a float if either is one."""
     if isinstance(a, _Symbolic):
         return _minimum(a, b)
     return _minimum(b, a) if isinstance(b, _Symbolic) else _plain_extreme(min, a, b)
@@ -343,36 +343,36 @@ def _plain_extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def sym_not(condition: Any) -> Any:
-    """The condition negated."""
+    """Return the condition negated."""
     return ~condition if isinstance(condition, SymBool) else not condition
 
 
 def sym_ite(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` if the condition holds, else `otherwise`, without a branch; both of one type."""
+    """Return `then` if the condition holds, else `otherwise`, without a branch; both of one type."""
     if isinstance(condition, SymBool):
         return condition.env.choose(condition, then, otherwise)
     return then if condition else otherwise
 
 
 def sym_int(value: Any) -> Any:
-    """The number as an int, cut off towards zero."""
+    """Return the number as an int, cut off towards zero."""
     if isinstance(value, SymFloat):
         return value.__trunc__()
     return sym_ite(value, 1, 0) if isinstance(value, SymBool) else value if isinstance(value, SymInt) else int(value)
 
 
 def sym_float(value: Any) -> Any:
-    """The number as a float."""
+    """Return the number as a float."""
     if isinstance(value, SymFloat):
         return value
     return value.env.apply_unary("float", value) if isinstance(value, (SymInt, SymBool)) else float(value)
 
 
 def sym_sqrt(value: Any) -> Any:
-    """The square root, a float."""
+    """Return the square root, a float."""
     return value.env.apply_unary("sqrt", value) if isinstance(value, _Symbolic) else math.sqrt(value)
 
 
 def sym_sum(values: Iterable[Any]) -> Any:
-    """The sum of many numbers."""
+    """Return the sum of many numbers."""
     return functools.reduce(operator.add, values, 0)

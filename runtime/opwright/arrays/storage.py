@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright.arrays.devices import Array, backend_named, backend_of
-from opwright.arrays.dtypes import REDUCED, bfloat16
-from opwright.arrays.layouts import Shape, contiguous_strides, span, surely_empty
+from opwright.arrays.dtypes import bfloat16
+from opwright.arrays.layouts import Shape, span, surely_empty
+from opwright.arrays.simple import odd_bit
 from opwright.arrays.sizes import guard_or_true, holds
 from opwright.keys import META, ODD, VIEW
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PlainArrayError(RuntimeError):
-    """A plain array would have to take another shape."""
+    """An error where a plain array would have to take another shape."""
 
 
 class Storage:
@@ -38,7 +39,7 @@ class Storage:
         self._flat: Array | None = None
 
     def flat(self, dtype: Any = None) -> Array:
-        """All the elements as a 1-d array over the same memory; of another dtype, as many as there is room for."""
+        """Return all the elements as a 1-d array over the same memory; in another dtype, as many as fit."""
         flat = self._flat
         if flat is None:
             flat = self._flat = _flatten(self.array)
@@ -47,7 +48,7 @@ class Storage:
         return flat.view("uint8")[: flat.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
 
     def offset_of(self, array: Array) -> int:
-        """How many elements lie before the first element of `array`."""
+        """Return how many elements lie before the first element of `array`."""
         if array is self.array and all(stride >= 0 for stride in backend_of(array).strides(array)):
             return 0
         backend = backend_of(array)
@@ -65,7 +66,7 @@ class Storage:
         return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
 
     def apart(self, version: int = 0) -> Storage:
-        """The same memory, with a count of writes of its own."""
+        """Return the same memory, with a count of writes of its own."""
         if backend_of(self.array).key == META:
             self.array.root.constant = None  # no count says any more whether somebody wrote
         other = Storage(self.array, self.resizable)
@@ -101,7 +102,7 @@ def _flatten(array: Array) -> Array:
 
 
 def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
-    """A view from the first element of a NumPy or CuPy array, of any shape and strides in elements.
+    """Return a view from the first element of a NumPy or CuPy array, of any shape and strides in elements.
 
     The caller checks the bounds.
     """
@@ -112,8 +113,8 @@ def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
 
 
 def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: Any = None) -> Array:
-    """A view of a storage, as elements of another dtype if one is given: any shape and non-negative strides in
-    elements that stay within it.
+    """Return a view of a storage, as `dtype` if one is given; strides and offset are in its elements, not negative, and
+    stay within it.
 
     Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
     """
@@ -139,7 +140,7 @@ def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtyp
 
 
 def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> Array:
-    """A view into a 1-d contiguous NumPy or CuPy array; strides and offset in elements, bounds unchecked for CuPy."""
+    """Return a view into a 1-d contiguous NumPy or CuPy array; strides and offset in elements, for CuPy unchecked."""
     size = flat.itemsize
     steps = tuple([stride * size for stride in strides])
     if type(flat) is not np.ndarray:
@@ -150,39 +151,11 @@ def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> 
 
 
 def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
-    """Uninitialised memory with exactly these dense strides, beside `like` (a NumPy or CuPy array)."""
+    """Return uninitialised memory with exactly these dense strides, beside `like` (a NumPy or CuPy array)."""
     length = 1 if surely_empty(shape) else span(shape, strides)[1] + 1
     if type(like) is np.ndarray:
         return strided_view(np.empty(length, dtype), shape, strides)
     return strided_view(backend_of(like).array_module().empty_like(like, dtype, shape=(length,)), shape, strides)
-
-
-def odd_bit(array: Array) -> int:
-    """ODD unless an array with strides in bytes (NumPy's, CuPy's, one without data) is the simple case.
-
-    That is: at least one dimension and one element, exactly row-major strides, a dtype that computes in itself.
-    """
-    if type(array) is not np.ndarray:
-        return 0 if _is_exactly_row_major(array) else ODD
-    if array.dtype in REDUCED or not array.flags.c_contiguous:
-        return ODD
-    shape = array.shape
-    if not shape or 0 in shape:
-        return ODD
-    if 1 in shape and array.strides != tuple([s * array.itemsize for s in contiguous_strides(shape)]):
-        return ODD
-    return 0
-
-
-def _is_exactly_row_major(array: Array) -> bool:
-    """The same of an array whose flags are not at hand. A size or stride that is symbolic is not asked: that would
-    restrict it."""
-    step = array.itemsize
-    for size, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
-        if type(size) is not int or type(stride) is not int or stride != step or not size:
-            return False
-        step *= size
-    return bool(array.shape) and array.dtype not in REDUCED
 
 
 def set_array(tensor: Tensor, array: Array) -> None:
@@ -198,7 +171,7 @@ def become_view(tensor: Tensor, view: Tensor) -> None:
 
 
 def without_base(view: Tensor) -> Tensor:
-    """A new view as a tensor of its own over the memory it shares: writes count in both, history is that of neither."""
+    """Return a new view as a tensor of its own over shared memory: writes count in both, history is that of neither."""
     if view.extra is not None:
         view.extra.base = None
     view.keys &= ~VIEW
@@ -206,7 +179,7 @@ def without_base(view: Tensor) -> Tensor:
 
 
 def with_own_version(tensor: Tensor) -> Tensor:
-    """A new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
+    """Return a new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
     extra = tensor.extra
     if extra is not None and extra.storage is not None:
         extra.storage = extra.storage.apart()
@@ -239,7 +212,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 
 
 class Extra:
-    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
+    """The rare parts of a tensor: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
     Only autograd looks into these, and there need not be any: of a view `seen`, the version that its history knows, and
     `creation`, why it must not be written to in a recorded call; when it left its graph, `detached`; where its gradient
@@ -265,7 +238,7 @@ class Extra:
 
 
 def storage_of(tensor: Tensor) -> Storage:
-    """The tensor's storage, made when first asked for."""
+    """Return the tensor's storage, made when first asked for."""
     extra = tensor.extra
     if extra is None:
         extra = tensor.extra = Extra()

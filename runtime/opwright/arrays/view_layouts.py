@@ -15,7 +15,7 @@ _PLAIN = frozenset((int, type(None)))
 
 
 def infer_size(size: Sequence[int], elements: int) -> Shape:
-    """`size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of
+    """Return `size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of
     elements."""
     shape = tuple(size)
     known, unknown = 1, -1
@@ -47,7 +47,7 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 
 def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
-    """Where a slice of a dimension begins and ends, both held within it."""
+    """Return where a slice of a dimension begins and ends, both held within it."""
     if type(size) is int and type(start) in _PLAIN and type(end) in _PLAIN:
         first, last, _ = slice(start, end).indices(size)
         return first, last if last > first else first
@@ -61,7 +61,7 @@ def _held(index: int, low: int, size: int) -> int:
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
-    """The number of elements on a diagonal of a matrix."""
+    """Return the number of elements on a diagonal of a matrix."""
     if offset >= 0:
         columns -= offset
     else:
@@ -71,7 +71,7 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
 
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
-    """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as
+    """Return the strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as
     PyTorch's `view`."""
     if count(shape) == 0:
         return tuple(strides) if shape == new else tuple([step * itemsize for step in contiguous_strides(new)])
@@ -102,7 +102,7 @@ def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int
 
 
 def _view_of_packed(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
-    """The strides of the view where sizes that only data tells hide that an array is contiguous."""
+    """Return the strides of the view where sizes that only data tells hide that an array is contiguous."""
     if type(count(shape)) is int or not is_contiguous(shape, tuple([step // itemsize for step in strides])):
         return None
     return tuple([step * itemsize for step in contiguous_strides(new)])

@@ -1,4 +1,4 @@
-"""What happens to the gradient of a leaf: hooks, then it is stored, or added to the one there is."""
+"""Gradients of leaves: their hooks are called, then the gradient is stored, or added to the one there is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
-from opwright.autograd.gradients import add, aten
+from opwright.autograd.gradients import add
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.dispatch.aten import aten
 from opwright.keys import GRAD
 from opwright.locks.forks import ForkLock
 from opwright.tensors.tensor import Tensor, wrap
@@ -76,11 +77,11 @@ def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
     elif is_grad_enabled():
         variable.grad = add(known, grad)
     else:
-        aten("add_.Tensor")(known, grad)
+        aten["add_.Tensor"](known, grad)
 
 
 def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
-    """The gradient as the leaf keeps it: by itself, with the leaf's strides where these are dense, else row-major."""
+    """Return the gradient as the leaf keeps it: with the leaf's strides where these are dense, else row-major."""
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)
@@ -98,9 +99,9 @@ def _copied(variable: Tensor, grad: Tensor) -> Tensor:
     if wanted == contiguous_strides(shape_of(variable.array)):
         from opwright.arrays.formats import MemoryFormat
 
-        result: Tensor = aten("clone")(grad, memory_format=MemoryFormat.contiguous_format)
+        result: Tensor = aten["clone.default"](grad, memory_format=MemoryFormat.contiguous_format)
         return result
-    return aten("copy_")(aten("new_empty_strided")(grad, list(variable.shape), list(wanted)), grad)  # type: ignore[no-any-return]
+    return aten["copy_.default"](aten["new_empty_strided.default"](grad, list(variable.shape), list(wanted)), grad)  # type: ignore[no-any-return]
 
 
 def _strides(variable: Tensor) -> Shape:

@@ -34,7 +34,7 @@ def is_on() -> bool:
 
 
 class set_detect_anomaly:
-    """Turns anomaly mode on or off for this thread at once; at the end of its `with` block, back again.
+    """A switch of anomaly mode for this thread: on or off at once, and back again at the end of its `with` block.
 
     With `check_nan=False` NaN in gradients is no error.
     """
@@ -95,7 +95,7 @@ def note(node: Node) -> None:
 
 
 def noting(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A recording kernel that keeps where it was called."""
+    """Return a recording kernel that keeps where it was called."""
 
     def call(*args: Any) -> Any:
         result = kernel(*args)

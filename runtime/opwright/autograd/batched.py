@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["split", "stack"]
 
 
 def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[list[Tensor | None]]:
-    """The gradients of `outputs` sample by sample, from gradients with a leading batch dimension.
+    """Yield the gradients of `outputs` sample by sample, from gradients with a leading batch dimension.
 
     Raises RuntimeError where a gradient is no batch of its output's shape, ValueError where the batches differ in size,
     IndexError where they are empty.
@@ -34,15 +34,15 @@ def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[lis
     if 0 in sizes.values():
         raise IndexError("is_grads_batched=True expects at least one sample, but the batch is empty")
     count = next(iter(sizes.values()), 1)
-    select = aten("select.int")
+    select = aten["select.int"]
     return [[None if grad is None else select(grad, 0, number) for grad in grads] for number in range(count)]
 
 
 def stack(samples: Sequence[Sequence[Tensor | None]]) -> list[Any]:
-    """The gradients of each input, stacked; None where no sample has one, zeros where only some have."""
+    """Return the gradients of each input, stacked; None where no sample has one, zeros where only some have."""
     return [None if all(each is None for each in column) else _stacked(column) for column in zip(*samples, strict=True)]
 
 
 def _stacked(column: Sequence[Tensor | None]) -> Any:
     like = next(each for each in column if each is not None)
-    return aten("stack")([aten("zeros_like")(like) if each is None else each for each in column])
+    return aten["stack.default"]([aten["zeros_like.default"](like) if each is None else each for each in column])

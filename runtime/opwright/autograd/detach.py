@@ -8,7 +8,7 @@ from typing import Any
 
 from opwright.arrays.storage import without_base
 from opwright.dispatch.kernel_forms import Wrapper
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.tensors.tensor import Tensor
 
 __all__: list[str] = []

@@ -7,9 +7,10 @@ from typing import Any
 
 from opwright.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.autograd import batched, engine
-from opwright.autograd.gradients import aten, ones_like
+from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["backward", "grad"]
@@ -56,7 +57,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of the sum of `outputs` with respect to each of `inputs`; no `grad` changes.
+    """Return the gradients of the sum of `outputs` with respect to each of `inputs`; no `grad` changes.
 
     `grad_outputs`, `retain_graph`, `create_graph` as in `backward`. An input that the outputs do not depend on is an
     error, unless `allow_unused`, where its gradient is None, or `materialize_grads`, where it is zeros. With
@@ -76,7 +77,7 @@ def grad(
         if value is not None:
             continue
         if materialize_grads:
-            found[index] = aten("zeros_like")(tensor.detach()).requires_grad_(create_graph)
+            found[index] = aten["zeros_like.default"](tensor.detach()).requires_grad_(create_graph)
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
@@ -88,14 +89,14 @@ def grad(
 def _find(
     roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
-    """The gradients of the targets."""
+    """Return the gradients of the targets."""
     return engine.run(_roots(roots, grads), keep_graph=keep_graph, create_graph=create_graph, targets=targets)
 
 
 def _find_batched(
     roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
-    """The same of each sample of a batch, stacked; the graph is kept up to the last."""
+    """Return the gradients of the targets for each sample of a batch, stacked; the graph is kept up to the last."""
     samples = batched.split(roots, _given(roots, grads))
     kept = [True] * (len(samples) - 1) + [keep_graph]
     each = zip(samples, kept, strict=True)
@@ -115,7 +116,7 @@ def _roots(tensors: tuple[Tensor, ...], grads: Gradients) -> list[tuple[Edge, Te
 
 
 def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | None]:
-    """A gradient, or None, for each tensor. Raises RuntimeError, TypeError."""
+    """Return a gradient, or None, for each tensor. Raises RuntimeError, TypeError."""
     given: Sequence[Tensor | None]
     if grads is None or isinstance(grads, Tensor):
         given = (None,) * len(tensors) if grads is None else (grads,)

@@ -40,7 +40,7 @@ def run(
     targets: Sequence[Edge] | None = None,
     accumulates: bool = False,
 ) -> list[Any]:
-    """One backward pass from `roots`, pairs of an edge and its gradient.
+    """Run one backward pass from `roots`, pairs of an edge and its gradient.
 
     Without `targets`, leaves accumulate; the result is empty. With them only what leads to a target runs: nothing
     accumulates, and the result has the gradient of each, or None; or, where the pass `accumulates`, the targets run
@@ -66,7 +66,7 @@ def run(
 
 
 def current_pass() -> _Pass:
-    """The backward pass that is running. Raises RuntimeError outside of one."""
+    """Return the backward pass that is running. Raises RuntimeError outside of one."""
     found = _current.get()
     if found is None:
         raise RuntimeError("this hook is for gradients of a backward pass, and none is running")
@@ -74,7 +74,7 @@ def current_pass() -> _Pass:
 
 
 class _Pass:
-    """What is known in one backward pass."""
+    """The state of one backward pass."""
 
     __slots__ = (
         "captures",
@@ -115,7 +115,7 @@ class _Pass:
             self.uses = _count_uses(roots)
 
     def reached(self) -> set[Node]:
-        """The nodes whose gradients the pass computes."""
+        """Return the nodes whose gradients the pass computes."""
         return _reachable(self.roots) if self.needed is None else self.needed
 
     def start(self, edge: Edge, grad: Any) -> None:
@@ -149,7 +149,7 @@ class _Pass:
                 self.finish_leaf(leaf)
 
     def finish_leaf(self, leaf: AccumulateGrad) -> None:
-        """The whole gradient of a leaf is there."""
+        """Hand on the whole gradient of a leaf."""
         if leaf.extra is None and self.captures is None:
             accumulate(leaf, self.leaves.pop(leaf))
             return
@@ -188,7 +188,7 @@ class _Pass:
                     self.captures[node, number] = grad
 
     def captured(self, targets: Sequence[Edge] | None) -> list[Any]:
-        """The gradients of the targets."""
+        """Return the gradients of the targets."""
         if targets is None or self.captures is None:
             return []
         return [self.captures[node_of(edge), number_of(edge)] for edge in targets]
@@ -291,12 +291,12 @@ class _Pass:
 
 
 def _fitted(result: Any, edge: Edge, node: Node, place: int) -> Any:
-    """What a node computed as its gradient number `place`, with the shape and dtype of what it belongs to, or None."""
+    """Return a node's gradient number `place`, with the shape and dtype of what it belongs to, or None."""
     return None if result is None else fit(result, edge, node, place)
 
 
 def _leading_to(targets: set[Node], roots: Iterable[Edge]) -> set[Node]:
-    """The nodes from which a target can be reached, and the targets."""
+    """Return the nodes from which a target can be reached, and the targets."""
     order = sorted(_reachable(roots), key=_sequence)
     needed = set(targets)
     for node in order:  # ascending: a node's edges lead to those before it
@@ -310,7 +310,7 @@ def _sequence(node: Node) -> int:
 
 
 def _count_uses(roots: Iterable[Edge]) -> dict[AccumulateGrad, int]:
-    """How many gradients each leaf gets."""
+    """Return how many gradients each leaf gets."""
     uses: dict[AccumulateGrad, int] = {}
     roots = list(roots)
     for edges in (roots, *(node.edges for node in _reachable(roots))):

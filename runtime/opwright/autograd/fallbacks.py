@@ -1,4 +1,4 @@
-"""Autograd kernels for every operator: what serves those that nobody wrote formulas for.
+"""Autograd kernels for every operator: they serve operators that nobody wrote formulas for.
 
 Note [Operators without formulas]
 An operator that has a kernel for a backend and none for autograd, and that no derivatives.yaml has, whether it is
@@ -50,26 +50,26 @@ class NotImplementedNode(Node):
     operator: str
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "NotImplemented"
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """Raises AutogradError."""
+        """Raise AutogradError."""
         raise AutogradError(f"{self.operator}: a backward pass went through it, and {_how_to_register(self.operator)}")
 
 
 class WarnNotImplementedNode(Node):
-    """The same with a warning, and no gradients."""
+    """The node of a call that nobody wrote a formula for, where that is a warning: it gives no gradients."""
 
     __slots__ = ("operator",)
     operator: str
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "WarnNotImplemented"
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """No gradients."""
+        """Return no gradients."""
         warnings.warn(
             f"{self.operator}: a backward pass went through it and found no gradient, since "
             f"{_how_to_register(self.operator)}. If it is not differentiable, register "
@@ -84,12 +84,12 @@ def _how_to_register(name: str) -> str:
 
 
 def _not_implemented(operator: Operator, below: Kernel) -> Kernel:
-    """Results require grad, and are an error in a backward pass."""
+    """Return a wrapper whose results require grad, and are an error in a backward pass."""
     return _recording(operator, below, NotImplementedNode)
 
 
 def warn_in_backward(operator: Operator, below: Kernel) -> Kernel:
-    """Note [Operators without formulas]."""
+    """Record a call so that a backward through it warns: Note [Operators without formulas]."""
     return _recording(operator, below, WarnNotImplementedNode)
 
 
@@ -127,7 +127,7 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
 
 
 def _checked_targets(operator: Operator, args: Sequence[Any], written: Sequence[int]) -> list[Tensor]:
-    """The tensors that a recorded call writes to. Raises RuntimeError where it may not."""
+    """Return the tensors that a recorded call writes to. Raises RuntimeError where it may not."""
     targets = []
     for position in written:
         for target in tensors_of((args[position],)):
@@ -151,7 +151,7 @@ def _node(kind: type[Any], operator: Operator, edges: Sequence[Any]) -> Any:
 
 
 def _warn_of(operator: Operator, tensor: Tensor) -> None:
-    """A result whose history is that of the operators that the kernel called."""
+    """Warn of a result whose history is that of the operators that the kernel called."""
 
     def warn(grad: Any) -> None:
         warnings.warn(
@@ -164,7 +164,7 @@ def _warn_of(operator: Operator, tensor: Tensor) -> None:
 
 
 def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
-    """Writes checked and counted, views noted, as alias annotations say."""
+    """Return a wrapper that checks and counts writes and notes views, as alias annotations say."""
     if operator.signature.written:
         return count_writes(operator, below)
     aliases = operator.signature.aliases
@@ -180,7 +180,7 @@ def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
 
 
 def _viewed(args: Sequence[Any], alias: int | None, result: Any) -> Any:
-    """A result as the view that its annotation says it is."""
+    """Return a result as the view that its annotation says it is."""
     base = None if alias is None else args[alias]
     if not isinstance(base, Tensor):
         return result
@@ -190,12 +190,12 @@ def _viewed(args: Sequence[Any], alias: int | None, result: Any) -> Any:
 
 
 def _as_view(base: Tensor, result: Tensor) -> Tensor:
-    """A kernel may have made it of the base's memory alone."""
+    """Return a result as a view of its base, though a kernel may have made it of the base's memory alone."""
     return result if result._base is not None else wrap_view(base, result.array)
 
 
 def count_writes(operator: Operator, below: Kernel) -> Kernel:
-    """Writes checked beforehand and counted afterwards."""
+    """Return a wrapper that checks writes beforehand and counts them afterwards."""
     written = sorted(operator.signature.written)
 
     def kernel(*args: Any) -> Any:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright.arrays.storage import Extra, PlainStorage, storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -27,7 +26,8 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
-from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, find_rule
+from opwright.dispatch.aten import aten
+from opwright.dispatch.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright.dispatch.signature import Signature
 from opwright.errors import AutogradError, DispatchError
 from opwright.keys import TANGENT, VIEW
@@ -44,7 +44,7 @@ _Tangents = Mapping[int, Any]  # by position: a Tensor, or a list of Tensors and
 
 
 def differentiating(operator: Operator, below: Kernel) -> Kernel:
-    """A kernel for calls in which tensors may have tangents; `below` was composed without TANGENT."""
+    """Return a kernel for calls in which tensors may have tangents; `below` was composed without TANGENT."""
     layer = _Layer(operator, below)
     signature = operator.signature
 
@@ -59,7 +59,7 @@ def differentiating(operator: Operator, below: Kernel) -> Kernel:
 
 
 def _cells(signature: Signature, args: Sequence[Any]) -> dict[int, Any]:
-    """The cells of the arguments that have a tangent, by position."""
+    """Return the cells of the arguments that have a tangent, by position."""
     found: dict[int, Any] = {}
     for position, is_list, *_ in signature.tensors:
         value = args[position]
@@ -83,7 +83,7 @@ class _Layer:
         self.operator = operator
         self.below = below
         self.signature = operator.signature
-        self.rule = find_rule(operator)
+        self.rule = RULES.find(operator.name)
 
     def call(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """Call what is below, and give the results their tangents."""
@@ -114,7 +114,7 @@ class _Layer:
             )
 
     def _without_rule(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
-        """A call that no formula is about: an error, unless no result could have a tangent."""
+        """Serve a call that no formula is about: an error, unless no result could have a tangent."""
         first = next(iter(cells))
         if any(may_have_tangent(each) for position in self.signature.written for each in tensors_of([args[position]])):
             self._refuse(first)
@@ -140,7 +140,7 @@ class _Layer:
     def _computed(
         self, rule: ForwardRule, args: Sequence[Any], tangents: _Tangents, result: Any
     ) -> list[tuple[Any, Any]]:
-        """The results that formulas are about, and what these give for them."""
+        """Return the results that formulas are about, and what these give for them."""
         results = result if isinstance(result, tuple) else (result,)
         found: list[tuple[Any, Any]] = []
         for formula in rule.formulas:
@@ -152,7 +152,7 @@ class _Layer:
         return found
 
     def _inplace(self, rule: ForwardRule, args: tuple[Any, ...], tangents: _Tangents, level: Level) -> Any:
-        """A call that writes to its first argument: the formulas see that as it was."""
+        """Serve a call that writes to its first argument: the formulas see that as it was."""
         if args[0].extra is not None and isinstance(args[0].extra.storage, PlainStorage):
             raise AutogradError(
                 f"{self.operator.name}() would write a result with a tangent into a plain array, which cannot keep it; "
@@ -160,9 +160,9 @@ class _Layer:
             )
         before, layout = args, _layout_of(args[0])
         if any(0 in formula.arguments for formula in rule.formulas):
-            before = (aten("clone")(args[0]), *args[1:])
+            before = (aten["clone.default"](args[0]), *args[1:])
         if 0 in tangents and is_grad_enabled():  # the formula may save it, and it will be written
-            tangents = {**tangents, 0: aten("clone")(tangents[0])}
+            tangents = {**tangents, 0: aten["clone.default"](tangents[0])}
         result = self.below(*args)
         if not may_have_tangent(args[0]):
             return result
@@ -185,7 +185,7 @@ def _layout_of(tensor: Tensor) -> tuple[Any, Any, int]:
 
 
 def _writer_of(tensor: Tensor) -> Node | None:
-    """The node of the call that last wrote to a tensor; of a view, its base has it."""
+    """Return the node of the call that last wrote to a tensor; of a view, its base has it."""
     base = None if tensor.extra is None else tensor.extra.base
     edge = tensor.edge if base is None else base.edge
     if edge is None:
@@ -195,7 +195,7 @@ def _writer_of(tensor: Tensor) -> Node | None:
 
 
 def _values(cells: Mapping[int, Any], args: Sequence[Any], inputs: Sequence[int]) -> tuple[dict[int, Any], Level]:
-    """The tangents that formulas are about, and the level they are of. Those missing in a list are zeros."""
+    """Return the tangents that formulas are about, and the level they are of. Those missing in a list are zeros."""
     found: dict[int, Any] = {}
     level = None
     for position, cell in cells.items():
@@ -210,7 +210,7 @@ def _values(cells: Mapping[int, Any], args: Sequence[Any], inputs: Sequence[int]
 
 def _items(cells: Sequence[Tangent | None], values: Sequence[Tensor | None]) -> list[Tensor | None]:
     return [
-        (None if value is None else aten("zeros_like")(value)) if cell is None else cell.value
+        (None if value is None else aten["zeros_like.default"](value)) if cell is None else cell.value
         for cell, value in zip(cells, values, strict=True)
     ]
 
@@ -227,14 +227,14 @@ def _compute(formula: TangentFormula, args: Sequence[Any], tangents: _Tangents, 
 
 
 def _primals(value: Any) -> Any:
-    """A value as formulas see it: tensors without tangents, which saved ones would bring into a backward pass."""
+    """Return a value as formulas see it: tensors without tangents, which saved ones would bring into a backward."""
     if isinstance(value, Tensor):
         return _primal(value)
     return [_primals(item) for item in value] if isinstance(value, list) else value
 
 
 def _primal(tensor: Tensor) -> Tensor:
-    """The same tensor, at the same place of the graph, without a tangent."""
+    """Return the same tensor, at the same place of the graph, without a tangent."""
     if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
     made = Tensor()
@@ -261,12 +261,12 @@ def _give(output: Any, value: Any, level: Level, taken: tuple[Tensor, ...]) -> N
 
 
 def or_zeros(tangent: Any, value: Any) -> Any:
-    """A tangent; zeros like its tensor where there is none. None for an optional tensor that was not given."""
-    return aten("zeros_like")(value) if tangent is None and value is not None else tangent
+    """Return a tangent; zeros like its tensor where there is none. None for an optional tensor that was not given."""
+    return aten["zeros_like.default"](value) if tangent is None and value is not None else tangent
 
 
 def sum_terms(*terms: Any) -> Any:
-    """The sum of the terms that are not None, which stands for zero."""
+    """Return the sum of the terms that are not None, which stands for zero."""
     found = None
     for term in terms:
         if term is not None:

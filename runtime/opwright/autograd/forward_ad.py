@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import NamedTuple
 
 from opwright.arrays.dtypes import INEXACT, dtype_name
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
@@ -21,6 +20,7 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
+from opwright.dispatch.aten import aten
 from opwright.keys import TANGENT, VIEW
 from opwright.state import MODES, Modes, active_modes, put_back, set_modes
 from opwright.tensors.tensor import Tensor
@@ -84,7 +84,7 @@ class dual_level(Switch):
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that has a tangent of its shape, dtype and device.
+    """Return a view of `tensor` that has a tangent of its shape, dtype and device.
 
     The tangent is kept itself where it has the strides of the tensor, else a copy. Gradients flow through both. Raises
     RuntimeError outside of a level and where the two do not fit, ValueError for dtypes that are no floats or complex,
@@ -107,7 +107,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if current_tangent(tangent) is not None:
         raise RuntimeError("A tangent that itself has a tangent at the same level is not supported.")
     with ignoring_tangents():
-        dual: Tensor = aten("view")(tensor, list(tensor.shape))
+        dual: Tensor = aten["view.default"](tensor, list(tensor.shape))
         fitted = fit_tangent(tangent, tensor)
     if are_seen():
         set_tangent(dual, fitted, found)
@@ -115,7 +115,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The two parts of a dual tensor: its values, as a view that has no tangent, and the tangent itself, or None."""
+    """Return both parts of a dual tensor: its values, as a view that has no tangent, and the tangent or None."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual() takes a Tensor, but got: {type(tensor).__name__}")
     if current_level.get() is None:
@@ -125,7 +125,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     with ignoring_tangents():
-        primal: Tensor = aten("view")(tensor, list(tensor.shape))
+        primal: Tensor = aten["view.default"](tensor, list(tensor.shape))
     if primal.extra is not None:  # a view of a dual tensor, which has its tangent, is what this must not be
         primal.extra.base = None
     primal.keys &= ~VIEW

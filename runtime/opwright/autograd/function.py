@@ -22,7 +22,7 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
 class FunctionCtx(MultipleOutputs):
-    """What `forward` and `backward` of a Function share, and the node of its call in the graph.
+    """The context that `forward` and `backward` of a Function share, and the node of its call in the graph.
 
     Attributes of any other name may be set on it; tensors belong into `save_for_backward`.
     """
@@ -68,7 +68,7 @@ class FunctionCtx(MultipleOutputs):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` kept. Raises RuntimeError where it was freed, or written to since."""
+        """Return what `save_for_backward` kept. Raises RuntimeError where it was freed, or written to since."""
         if self._is_in_jvp:
             return self.saved_for_forward
         saved = self._saved
@@ -80,17 +80,17 @@ class FunctionCtx(MultipleOutputs):
 
     @property
     def dirty_tensors(self) -> tuple[Tensor, ...]:
-        """What `mark_dirty` was given."""
+        """Return what `mark_dirty` was given."""
         return self._dirty
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary that a user may keep things in."""
+        """Return a dictionary that a user may keep things in."""
         kept: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
         return kept
 
     def name(self) -> str:
-        """`MyFunctionBackward`."""
+        """Return a name such as `MyFunctionBackward`."""
         return type(self).__name__
 
     saved = ("_saved",)
@@ -128,7 +128,7 @@ class FunctionCtx(MultipleOutputs):
         return results
 
     def call_jvp(self, tangents: Sequence[Any]) -> Any:
-        """What `jvp` returns for tangents of the inputs; in it `saved_tensors` are those kept for it."""
+        """Return the tangents that `jvp` gives for those of the inputs; in it `saved_tensors` are those kept for it."""
         self._is_in_jvp = True
         try:
             return self.function.jvp(self, *tangents)
@@ -156,7 +156,7 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """The outputs: Tensors and anything else, one or a tuple. Operators in it are not recorded."""
+        """Return the outputs: Tensors and anything else, one or a tuple. Operators in it are not recorded."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
@@ -166,19 +166,19 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the inputs."""
+        """Return the gradients of the inputs."""
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the inputs: `backward` by another name, of which a Function has one."""
+        """Return the gradients of the inputs: `backward` by another name, of which a Function has one."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function."
         )
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs."""
+        """Return the tangents of the outputs."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function.")
 
     @classmethod
@@ -216,7 +216,7 @@ class Function:
 
 
 def _backward_of(function: type[Function]) -> Callable[..., Any]:
-    """The `backward` of a Function, or its `vjp`. Raises RuntimeError where it has both."""
+    """Return the `backward` of a Function, or its `vjp`. Raises RuntimeError where it has both."""
     if function.vjp is Function.vjp:
         return function.backward
     if function.backward is not Function.backward:
@@ -229,7 +229,7 @@ def _backward_of(function: type[Function]) -> Callable[..., Any]:
 def _bound(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call by position, defaults filled in; those that `forward` takes by name alone stay so."""
+    """Return the arguments of a call by position, defaults filled in; those that `forward` takes by name stay so."""
     code = getattr(forward, "__code__", None)
     if not kwargs and code is not None and len(args) == code.co_argcount:
         return args, kwargs
@@ -255,7 +255,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Undifferentiable(Function):
-    """Stands where a gradient cannot be differentiated again."""
+    """A node where a gradient cannot be differentiated again."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, anchor: Tensor) -> Tensor:
@@ -267,7 +267,7 @@ class _Undifferentiable(Function):
 
     @classmethod
     def mark(cls, value: Any) -> Any:
-        """The value, with this node behind it."""
+        """Return the value, with this node behind it."""
         if not isinstance(value, Tensor):
             return value
         with enable_grad():

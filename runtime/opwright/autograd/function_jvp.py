@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.storage import storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -21,6 +20,7 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
+from opwright.dispatch.aten import aten
 from opwright.state import Modes
 from opwright.tensors.tensor import Tensor
 
@@ -33,7 +33,7 @@ Cells = Sequence[Tangent | None]
 
 
 class without_tangents_or_grad(ignoring_tangents):
-    """In the block, `forward` of a Function within a level, nothing is recorded and nothing looks at tangents."""
+    """A block, `forward` of a Function within a level, in which nothing is recorded and nothing looks at tangents."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class without_tangents_or_grad(ignoring_tangents):
 
 
 def cells_of(function: Any, inputs: Sequence[Any]) -> Cells | None:
-    """The tangents of the inputs; None where there are none. Raises NotImplementedError where there is no jvp."""
+    """Return the inputs' tangents, None where there are none. Raises NotImplementedError where there is no jvp."""
     from opwright.autograd.function import Function
 
     cells = [current_cell(value) if isinstance(value, Tensor) else None for value in inputs]
@@ -76,12 +76,12 @@ def give_tangents(ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, outputs
 
 
 def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
-    """What `jvp` gets for an input."""
+    """Return what `jvp` gets for an input."""
     if cell is not None:
         return cell.value
     if not ctx.materialize_grads or not may_have_tangent(value):
         return None
-    zeros: Tensor = aten("zeros_like")(value.detach())
+    zeros: Tensor = aten["zeros_like.default"](value.detach())
     return zeros
 
 

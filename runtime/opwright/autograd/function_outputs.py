@@ -1,4 +1,4 @@
-"""What a call of a Function makes of its outputs: history, views, writes, and what is saved."""
+"""The outputs of a call of a Function: history, views, writes, and what is saved."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _rebased(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> Tenso
 
 
 class _WriteByFunction(Node):
-    """A Function that wrote to a view, as a node of one output: what the base's history holds."""
+    """A Function that wrote to a view, as a node of one output: the base's history holds it."""
 
     __slots__ = ("ctx",)
     saved = ("ctx",)
@@ -114,7 +114,7 @@ class _WriteByFunction(Node):
         self.edges = (ctx.edges[place], *ctx.edges[:place], *ctx.edges[place + 1 :])
 
     def name(self) -> str:
-        """The Function's name."""
+        """Return the Function's name."""
         return self.ctx.name()
 
     def release(self) -> None:
@@ -122,7 +122,7 @@ class _WriteByFunction(Node):
         self.ctx.release()
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradients, that of the view first."""
+        """Return the gradients, that of the view first."""
         results = list(self.ctx.apply(grad))
         place = next(index for index, edge in enumerate(self.ctx.edges) if edge is self.edges[0])
         return (results.pop(place), *results)

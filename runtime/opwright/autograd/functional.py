@@ -11,8 +11,8 @@ from typing import Any
 
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import enable_grad
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 def vjp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """The outputs, and v times the Jacobian: one for each input. `v` may be left out for one output of one element."""
+    """Return the outputs, and v times the Jacobian for each input; without `v` for one output of one element."""
     with enable_grad():
         several, given = _inputs("vjp", inputs)
         given = _prepared(given, create_graph)
@@ -37,7 +37,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """The outputs, and the Jacobian times v: one for each output. `v` may be left out for one input of one element.
+    """Return the outputs, and the Jacobian times v for each output. `v` may be left out for one input of one element.
 
     It is the gradient of the product that `vjp` gives, so that only gradients are needed.
     """
@@ -46,7 +46,7 @@ def jvp(
         direction = _direction("jvp", v, given, "input")
         given = _prepared(given, create_graph)
         are_several, outputs = _outputs("jvp", func(*given), strict)
-        dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in outputs)
+        dummies = tuple(aten["zeros_like.default"](each).requires_grad_() for each in outputs)
         products = _gradients("jvp", outputs, given, dummies, True, strict)
         found = _gradients("jvp", products, dummies, direction, create_graph, strict)
     return _shown(outputs, are_several, create_graph), _shown(found, are_several, create_graph)
@@ -60,7 +60,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivative of each element of each output by each element of each input, of shape output + input.
+    """Return the derivative of each element of each output by each of each input, of shape output + input.
 
     A tuple for several outputs, of tuples for several inputs. `strategy` is "reverse-mode", a pass for each element of
     an output, or "forward-mode", a call for each element of an input. `vectorize` has no effect: passes are looped.
@@ -85,15 +85,15 @@ def jacobian(
 
 
 def _rows(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
-    """The Jacobian of one output."""
+    """Return the Jacobian of one output."""
     found: list[tuple[Tensor, ...]] = []
-    for element in aten("reshape")(output, [-1]):
+    for element in aten["reshape.default"](output, [-1]):
         if not element.requires_grad:
             if strict:
                 raise RuntimeError(_independent("jacobian", 0))
-            found.append(tuple(aten("zeros_like")(each) for each in inputs))
+            found.append(tuple(aten["zeros_like.default"](each) for each in inputs))
             continue
-        one = aten("ones_like")(element)
+        one = aten["ones_like.default"](element)
         found.append(_gradients("jacobian", (element,), inputs, (one,), create_graph, strict))
     columns = zip(*found, strict=True) if found else [()] * len(inputs)
     return tuple(_stacked(column, output, each) for column, each in zip(columns, inputs, strict=True))
@@ -103,37 +103,44 @@ def _stacked(values: Sequence[Tensor], output: Tensor, value: Tensor) -> Tensor:
     shape = [*output.shape, *value.shape]
     made: Tensor
     if not values:
-        made = aten("zeros")(shape, dtype=value.dtype, device=value.device)
+        made = aten["zeros.default"](shape, dtype=value.dtype, device=value.device)
     else:
-        made = aten("reshape")(aten("stack")(list(values)), shape)
+        made = aten["reshape.default"](aten["stack.default"](list(values)), shape)
     return made
 
 
 def _forward_jacobian(func: Function, inputs: Tensors) -> Any:
-    """One call for each element of an input."""
+    """Return the Jacobian by forward mode: one call for each element of an input."""
     several, given = _inputs("jacobian", inputs)
     columns: list[list[list[Tensor]]] = []  # by input, by its element, by output
     for place, value in enumerate(given):
         columns.append([])
         for number in range(value.numel()):
-            direction = aten("zeros")([value.numel()], dtype=value.dtype, device=value.device)
-            aten("fill_.Scalar")(aten("select.int")(direction, 0, number), 1)
+            direction = aten["zeros.default"]([value.numel()], dtype=value.dtype, device=value.device)
+            aten["fill_.Scalar"](aten["select.int"](direction, 0, number), 1)
             with forward_ad.dual_level():
-                dual = forward_ad.make_dual(value.detach(), aten("reshape")(direction, list(value.shape)))
+                dual = forward_ad.make_dual(value.detach(), aten["reshape.default"](direction, list(value.shape)))
                 duals = (*given[:place], dual, *given[place + 1 :])
                 _, outputs = _outputs("jacobian", func(*duals), False)
                 pairs = [forward_ad.unpack_dual(each) for each in outputs]
                 columns[-1].append(
-                    [aten("zeros_like")(pair.primal) if pair.tangent is None else pair.tangent for pair in pairs]
+                    [
+                        aten["zeros_like.default"](pair.primal) if pair.tangent is None else pair.tangent
+                        for pair in pairs
+                    ]
                 )
     are_several, outputs = _outputs("jacobian", func(*given), False)
     rows = []
     for number, output in enumerate(outputs):
         row = []
         for value, column in zip(given, columns, strict=True):
-            parts = [aten("reshape")(each[number], [-1]) for each in column]
-            table = aten("stack")(parts, 1) if parts else aten("zeros")([output.numel(), 0], dtype=value.dtype)
-            row.append(aten("reshape")(table, [*output.shape, *value.shape]).detach())
+            parts = [aten["reshape.default"](each[number], [-1]) for each in column]
+            table = (
+                aten["stack.default"](parts, 1)
+                if parts
+                else aten["zeros.default"]([output.numel(), 0], dtype=value.dtype)
+            )
+            row.append(aten["reshape.default"](table, [*output.shape, *value.shape]).detach())
         rows.append(tuple(row) if several else row[0])
     return tuple(rows) if are_several else rows[0]
 
@@ -146,7 +153,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function with one result of one element: for inputs i and j a tensor of their shapes.
+    """Return the second derivatives of a function with one element as result: tensors of the shapes of inputs i and j.
 
     `outer_jacobian_strategy` "forward-mode" differentiates the gradients forward. Raises RuntimeError where the
     function has another result.
@@ -169,7 +176,7 @@ def hessian(
 def vhp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensor, Tensors]:
-    """The output, and v times the Hessian of a function with one result of one element."""
+    """Return the output, and v times the Hessian of a function with one result of one element."""
     with enable_grad():
         several, given = _inputs("vhp", inputs)
         direction = _direction("vhp", v, given, "input")
@@ -183,14 +190,14 @@ def vhp(
 def hvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tensor, Tensors]:
-    """The output, and the Hessian times v: what `vhp` gives, by way of a `jvp` of the gradients."""
+    """Return the output, and the Hessian times v: what `vhp` gives, by way of a `jvp` of the gradients."""
     with enable_grad():
         several, given = _inputs("hvp", inputs)
         direction = _direction("hvp", v, given, "input")
         given = _prepared(given, create_graph)
         _, outputs = _outputs("hvp", _scalar("hvp", func)(*given), strict)
         slopes = _gradients("hvp", outputs, given, None, True, strict)
-        dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in slopes)
+        dummies = tuple(aten["zeros_like.default"](each).requires_grad_() for each in slopes)
         products = _gradients("hvp", slopes, given, dummies, True, strict)
         found = _gradients("hvp", products, dummies, direction, create_graph, strict)
     return _detached(outputs[0], create_graph), _shown(found, several, create_graph)
@@ -215,10 +222,10 @@ def _checked(name: str, what: str, values: tuple[Any, ...]) -> tuple[Tensor, ...
 
 
 def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    """The inputs with a place of their own in the graph, behind the caller's where the results are to have one."""
+    """Return the inputs with a place of their own in the graph, behind the caller's where results are to have one."""
     if create_graph:
         return tuple(
-            aten("view")(each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
+            aten["view.default"](each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
             for each in inputs
         )
     return tuple(each.detach().requires_grad_() for each in inputs)
@@ -242,7 +249,7 @@ def _independent(name: str, place: int) -> str:
 
 
 def _scalar(name: str, func: Function) -> Function:
-    """The function, which must return one Tensor of one element."""
+    """Return the function wrapped: it must return one Tensor of one element."""
 
     def call(*inputs: Tensor) -> Tensor:
         output = func(*inputs)
@@ -250,20 +257,20 @@ def _scalar(name: str, func: Function) -> Function:
             raise RuntimeError(f"The function given to {name} should return a single Tensor")
         if output.numel() != 1:
             raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
-        return aten("reshape")(output, [])  # type: ignore[no-any-return]
+        return aten["reshape.default"](output, [])  # type: ignore[no-any-return]
 
     return call
 
 
 def _direction(name: str, v: Tensors | None, values: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
-    """`v`, checked against what it goes along with; ones for one tensor of one element."""
+    """Return `v`, checked against what it goes along with; ones for one tensor of one element."""
     if v is None:
         if len(values) != 1 or values[0].numel() != 1:
             raise RuntimeError(
                 f"The vector v can only be None in {name} if the user-provided function has a single {what} with a "
                 "single element."
             )
-        return (aten("ones_like")(values[0].detach()),)
+        return (aten["ones_like.default"](values[0].detach()),)
     given = _checked(name, "v", v if isinstance(v, tuple) else (v,))
     if len(given) != len(values):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(values)} but got {len(given)}.")
@@ -283,7 +290,7 @@ def _gradients(
     create_graph: bool,
     strict: bool,
 ) -> tuple[Tensor, ...]:
-    """The gradients of the outputs that require any, zeros for inputs that these do not depend on."""
+    """Return the gradients of the outputs that require any, zeros for inputs that these do not depend on."""
     places = [place for place, output in enumerate(outputs) if output.requires_grad]
     found: Sequence[Tensor | None] = (None,) * len(inputs)
     if places:
@@ -303,7 +310,7 @@ def _gradients(
                     f"The output of the function given to {name} is independent of input {place}. This is not allowed "
                     "in strict mode."
                 )
-            gradient = aten("zeros_like")(value.detach())
+            gradient = aten["zeros_like.default"](value.detach())
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
                 f"The derivative of the function given to {name} is independent of input {place}. This is not allowed "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,43 +10,34 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
+from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_sources import recorded_by
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["add", "aten", "fit", "ones_like", "zeros"]
-
-
-@functools.cache
-def aten(name: str) -> Callable[..., Any]:
-    """The function of one overload, `add.Tensor`, as generated where it is."""
-    from opwright.dispatch.namespaces import ops
-
-    base, _, overload = name.partition(".")
-    operator = getattr(getattr(ops.aten, base), overload or "default")
-    return operator.stub or operator  # type: ignore[no-any-return]
+__all__ = ["add", "fit", "ones_like", "zeros"]
 
 
 def add(first: Any, second: Any) -> Any:
-    """The sum of two gradients, either of which may be None."""
+    """Return the sum of two gradients, either of which may be None."""
     if first is None:
         return second
-    return first if second is None else aten("add.Tensor")(first, second)
+    return first if second is None else aten["add.Tensor"](first, second)
 
 
 def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
-    """What a gradient that is not defined stands for."""
-    made: Tensor = aten("zeros")(list(shape), dtype=dtype, device=device)
+    """Return the zeros that a gradient stands for that is not defined."""
+    made: Tensor = aten["zeros.default"](list(shape), dtype=dtype, device=device)
     return made
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    """Where a backward of a scalar begins."""
-    made: Tensor = aten("ones_like")(tensor)
+    """Return the ones that a backward of a scalar begins with."""
+    made: Tensor = aten["ones_like.default"](tensor)
     return made
 
 
 def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
-    """A gradient with the shape and dtype of what it belongs to: summed over broadcast dimensions, and cast.
+    """Return a gradient with the shape and dtype of what it belongs to: summed over broadcast dimensions, and cast.
 
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
@@ -64,26 +53,26 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
             raise RuntimeError(
                 _invalid(node, index, f"got {list(grad.shape)} but expected shape compatible with {list(shape)}")
             )
-        grad = aten("sum_to_size")(grad, list(shape))
+        grad = aten["sum_to_size.default"](grad, list(shape))
     if grad.dtype != dtype:
         grad = _cast(grad, dtype, node, index)
     if device is not None and grad.device != device:
         if grad.ndim:
             raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
-        grad = aten("to.dtype_layout")(grad, device=device)  # of a 0-dim tensor that met others
+        grad = aten["to.dtype_layout"](grad, device=device)  # of a 0-dim tensor that met others
     return grad
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
-    """The gradient in the dtype of what it belongs to. Generated nodes alone may give a complex gradient of a real
-    tensor, whose real part it is then."""
+    """Return the gradient in the dtype of what it belongs to. Generated nodes alone may give a complex gradient of a
+    real tensor, whose real part it is then."""
     is_generated = isinstance(node, Recorded | RecordedSeveral)
     if (grad.dtype in COMPLEX) != (dtype in COMPLEX) and grad.dtype not in FLOATING and not is_generated:
         kind = "real" if dtype not in COMPLEX else "complex or floating point"
         raise RuntimeError(_invalid(node, index, f"expected a {kind} dtype, but got {dtype_name(grad.dtype)}"))
     if grad.dtype in COMPLEX and dtype not in COMPLEX:
-        grad = aten("real")(grad)
-    result: Tensor = aten("to.dtype")(grad, dtype)
+        grad = aten["real.default"](grad)
+    result: Tensor = aten["to.dtype"](grad, dtype)
     return result
 
 
@@ -95,7 +84,7 @@ def _expands(shape: Shape, wide: Shape) -> bool:
 
 
 def _invalid(node: Node | None, index: int, problem: str) -> str:
-    """The message for a gradient that a node computed, as its `index`th, or that a backward pass was given."""
+    """Return the message for a gradient that a node computed, as its `index`th, or that a backward pass was given."""
     if node is None:
         return f"invalid gradient of output {index} - {problem}"
     name = node.input_name(index)

@@ -36,7 +36,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """In the block, nodes keep tensors of other devices in the CPU's memory, and bring them back for backward."""
+    """A block in which nodes keep tensors of other devices in the CPU's memory, and bring them back for backward."""
 
     __slots__ = ()
 

@@ -56,7 +56,7 @@ def add_hook(hooks: Hooks, hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def call_tensor_hooks(hooks: Hooks, grad: Any) -> Any:
-    """The gradient after the hooks of one tensor. Raises TypeError, RuntimeError for a result that is no gradient."""
+    """Return the gradient after the hooks of one tensor. Raises TypeError, RuntimeError for a result that is none."""
     for hook in list(hooks.values()):
         result = hook(grad)
         if result is not None:
@@ -66,7 +66,7 @@ def call_tensor_hooks(hooks: Hooks, grad: Any) -> Any:
 
 
 def call_prehooks(hooks: Hooks, grads: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients of a node's results after its prehooks."""
+    """Return the gradients of a node's results after its prehooks."""
     grads = tuple(grads)
     for hook in list(hooks.values()):
         result = hook(grads)
@@ -76,7 +76,7 @@ def call_prehooks(hooks: Hooks, grads: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def call_hooks(hooks: Hooks, results: Sequence[Any], grads: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients of a node's operands after its hooks."""
+    """Return the gradients of a node's operands after its hooks."""
     results = tuple(results)
     for hook in list(hooks.values()):
         result = hook(results, tuple(grads))

@@ -16,8 +16,8 @@ _NEITHER: Final = ~(AUTOGRAD | ADINPLACEORVIEW)
 
 
 def making(kernel: Kernel) -> Kernel:
-    """A kernel in inference mode that returns no views: new results are inference tensors. (A view is what its base
-    is.)"""
+    """Return a kernel in inference mode that returns no views: new results are inference tensors. (A view is what its
+    base is.)"""
 
     def call(*args: Any) -> Any:
         result = kernel(*args)
@@ -30,7 +30,7 @@ def making(kernel: Kernel) -> Kernel:
 
 
 def checking(kernel: Kernel, written: Iterable[int]) -> Kernel:
-    """A kernel that writes, for calls whose tensors may be inference tensors alone."""
+    """Return a kernel that writes, for calls whose tensors may be inference tensors alone."""
     positions = tuple(written)
 
     def call(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whether operators are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
+"""Modes of recording: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
 
 Each masks or unmasks bits of the calls of this thread or task (`opwright.state`): without GRAD and VIEW in its keys a
 call finds a chain that has no generated Autograd wrapper in it; with NO_GRAD or INFERENCE, one that notes how views
@@ -41,12 +41,12 @@ def is_inference_mode_enabled() -> bool:
 
 
 def without_recording(modes: Modes | None) -> Modes:
-    """The same modes, but that nothing is recorded."""
+    """Return the modes given, but that nothing is recorded."""
     return _NOT_RECORDED if modes is None else Modes(modes.include | NO_GRAD, modes.mask & ~_RECORDED)
 
 
 def with_recording(modes: Modes | None) -> Modes | None:
-    """The same modes, but that operators are recorded."""
+    """Return the modes given, but that operators are recorded."""
     if modes is None or modes.mask & GRAD:
         return modes
     mask = modes.mask | _RECORDED
@@ -92,7 +92,7 @@ class Switch:
         return call  # type: ignore[return-value]
 
     def clone(self) -> Switch:
-        """Another one of the same kind."""
+        """Return another switch of the same kind."""
         return type(self)()
 
     def _modes(self, outer: Modes | None) -> Modes | None:
@@ -100,7 +100,7 @@ class Switch:
 
 
 def _decorate_generator(switch: Switch, function: Call) -> Call:
-    """The mode holds while the generator runs, not between its values."""
+    """Return a generator function in the mode, which holds while the generator runs, not between its values."""
 
     @functools.wraps(function)
     def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
@@ -145,7 +145,7 @@ class _Plain(Switch):
 
 
 class no_grad(_Plain):
-    """In the block, or in the decorated function, nothing is recorded: results do not require grad."""
+    """A block, or a decorated function, in which nothing is recorded: results do not require grad."""
 
     __slots__ = ()
 
@@ -154,7 +154,7 @@ class no_grad(_Plain):
 
 
 class enable_grad(_Plain):
-    """In the block, or in the decorated function, operators are recorded, within `no_grad` too."""
+    """A block, or a decorated function, in which operators are recorded, within `no_grad` too."""
 
     __slots__ = ()
 
@@ -163,7 +163,7 @@ class enable_grad(_Plain):
 
 
 class set_grad_enabled(Switch):
-    """Turns recording on or off at once; at the end of its block, or around the decorated function, back again."""
+    """A switch of recording: on or off at once; back again at the end of its block or of the decorated function."""
 
     __slots__ = ("mode",)
 
@@ -189,7 +189,7 @@ class set_grad_enabled(Switch):
         return super().__call__(function)
 
     def clone(self) -> Switch:
-        """A switch with the same setting, not yet on."""
+        """Return a switch with the same setting, not yet on."""
         return enable_grad() if self.mode else no_grad()
 
     def _modes(self, outer: Modes | None) -> Modes | None:
@@ -197,7 +197,7 @@ class set_grad_enabled(Switch):
 
 
 class inference_mode(Switch):
-    """In the block, or in the decorated function: nothing is recorded, and new tensors are inference tensors, which
+    """A block, or a decorated function, in which nothing is recorded and new tensors are inference tensors, which
     autograd never sees: they have no version, cannot be written outside of inference mode, nor saved for backward.
 
     `inference_mode(False)` turns it off. `@inference_mode` and `@inference_mode()` both decorate.
@@ -217,7 +217,7 @@ class inference_mode(Switch):
         self.mode = mode
 
     def clone(self) -> Switch:
-        """A switch with the same setting."""
+        """Return a switch with the same setting."""
         return inference_mode(self.mode)
 
     def _modes(self, outer: Modes | None) -> Modes | None:

@@ -31,7 +31,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def edge_of(edge: GradientEdge) -> Edge:
-    """The edge as the graph keeps it."""
+    """Return the edge as the graph keeps it."""
     return (edge.node, edge.output_nr) if isinstance(edge.node, MultipleOutputs) else edge.node
 
 

@@ -42,7 +42,7 @@ Gradient = Any  # a Tensor or None
 
 
 class NodeExtra:
-    """What few nodes need: hooks, the tensors that keep their gradient, and where the forward call was made."""
+    """The rare parts of a node: hooks, the tensors that keep their gradient, and where the forward call was made."""
 
     __slots__ = ("hooks", "parent", "prehooks", "retained", "tensor_hooks", "trace")
 
@@ -75,31 +75,31 @@ class Node:
     takes_undefined: ClassVar[bool] = False  # whether `apply` wants to be called where no gradient is defined
 
     def apply(self, grad: Gradient) -> Sequence[Gradient]:
-        """The gradients of the operands, one for each edge, from that of the result. None stands for zero."""
+        """Return the gradients of the operands, one for each edge, from that of the result. None stands for zero."""
         raise NotImplementedError(f"{type(self).__name__} has no apply")
 
     def name(self) -> str:
-        """The name of what was recorded, `AddBackward0`."""
+        """Return the name of what was recorded, `AddBackward0`."""
         return self.shown or type(self).__name__
 
     def input_name(self, index: int) -> str:
-        """What errors say of the operand of an edge, where that has a name."""
+        """Return what errors say of the operand of an edge, where that has a name."""
         return ""
 
     def output(self, number: int) -> Output:
-        """Shape, dtype and device of a result, the `number`th."""
+        """Return shape, dtype and device of a result, the `number`th."""
         assert self.dtype is not None
         return self.shape, self.dtype, None
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where the gradients flow: a node and the number of its output for each operand."""
+        """Return where the gradients flow: a node and the number of its output for each operand."""
         edges = (None if type(edge) is NoHistory else edge for edge in self.edges)
         return tuple(edge if type(edge) is tuple else (edge, 0) for edge in edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary that a user may keep things in; this one is not kept."""
+        """Return a dictionary that a user may keep things in; this one is not kept."""
         return {}
 
     def release(self) -> None:
@@ -108,7 +108,7 @@ class Node:
             setattr(self, name, None)
 
     def more(self) -> NodeExtra:
-        """The uncommon part, made when first asked for."""
+        """Return the uncommon part, made when first asked for."""
         extra = self.extra
         if extra is None:
             extra = self.extra = NodeExtra()
@@ -123,7 +123,7 @@ class Node:
         return add_hook(self.more().prehooks, hook)
 
     def __call__(self, *grads: Gradient) -> Any:
-        """The gradients of the operands from those of the results that have one; hooks are not called. Raises
+        """Return the gradients of the operands from those of the results that have one; hooks are not called. Raises
         TypeError for another number of gradients, and for what is neither a Tensor nor None."""
         from opwright.tensors.tensor import Tensor
 
@@ -143,7 +143,7 @@ class Node:
         return results[0] if len(results) == 1 else results
 
     def _places(self) -> tuple[list[int], int]:
-        """The numbers of the results that may have a gradient, and how many results there are."""
+        """Return the numbers of the results that may have a gradient, and how many results there are."""
         return [0], 1
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class MultipleOutputs(Node):
     outputs: Sequence[Output | None]  # None for what is no tensor, or cannot have a gradient
 
     def apply(self, *grads: Gradient) -> Sequence[Gradient]:
-        """The gradients of the operands from those of the results."""
+        """Return the gradients of the operands from those of the results."""
         raise NotImplementedError(f"{type(self).__name__} has no apply")
 
     def _places(self) -> tuple[list[int], int]:
@@ -165,14 +165,14 @@ class MultipleOutputs(Node):
         return [place for place, output in known if output is not None and output[1] in INEXACT], len(self.outputs)
 
     def output(self, number: int) -> Output:
-        """Shape, dtype and device of a result."""
+        """Return shape, dtype and device of a result."""
         found = self.outputs[number]
         assert found is not None
         return found
 
 
 class SavedAttribute:
-    """`_saved_NAME` of generated nodes: what the call saved under that name. Raises RuntimeError where it was freed.
+    """The attribute `_saved_NAME` of generated nodes: what the call saved so. Raises RuntimeError where it was freed.
 
     (One for each slot, for a `__getattr__` would make it slow to read any attribute of any node.)
     """
@@ -229,7 +229,7 @@ def described_node(node: Node) -> str:
 
 
 def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:
-    """The edges of each operand of a node: one of a tensor, whose count is None, as many as it has of a list."""
+    """Return the edges of each operand of a node: one of a tensor, whose count is None, as many as it has of a list."""
     found: list[Any] = []
     at = 0
     for count in counts:
@@ -239,7 +239,7 @@ def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any
 
 
 class AccumulateGrad(Node):
-    """Where the gradient of a leaf ends. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
+    """The end of the gradient of a leaf. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
 
     __slots__ = ("_array", "_variable", "forks", "lock", "post_hooks")
     is_watched: ClassVar[bool] = False  # whether any leaf ever had a hook: who asks when leaves are complete?
@@ -272,17 +272,17 @@ class AccumulateGrad(Node):
         return other
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "torch::autograd::AccumulateGrad"
 
     def output(self, number: int) -> Output:
-        """Shape, dtype and device of the leaf."""
+        """Return shape, dtype and device of the leaf."""
         assert self.dtype is not None
         return self.shape, self.dtype, self.variable.device
 
     @property
     def variable(self) -> Tensor:
-        """The leaf; another tensor over its memory where it is gone."""
+        """Return the leaf; another tensor over its memory where it is gone."""
         found = self._variable()
         if found is None:
             from opwright.tensors.tensor import wrap
@@ -294,7 +294,7 @@ class AccumulateGrad(Node):
         return found
 
     def living(self) -> Tensor | None:
-        """The leaf, unless nobody holds it any more."""
+        """Return the leaf, unless nobody holds it any more."""
         return self._variable()
 
     def apply(self, grad: Gradient) -> Sequence[Gradient]:
@@ -318,15 +318,15 @@ class NoHistory(Node):
         self.dtype = view.dtype
 
     def apply(self, grad: Gradient) -> Sequence[Gradient]:
-        """No gradients."""
+        """Return no gradients."""
         return ()
 
 
 def node_of(edge: Edge) -> Node:
-    """The node an edge leads to."""
+    """Return the node an edge leads to."""
     return cast(Node, edge[0] if type(edge) is tuple else edge)
 
 
 def number_of(edge: Edge) -> int:
-    """Which of the node's results an edge stands for."""
+    """Return which of the node's results an edge stands for."""
     return cast(int, edge[1]) if type(edge) is tuple else 0

@@ -1,4 +1,4 @@
-"""What recording a call takes: history for results, checks and another history for what is written in place.
+"""The recording of a call: history for results, checks and another history for what is written in place.
 
 Generated Autograd and ADInplaceOrView wrappers call these; so may wrappers written by hand.
 """
@@ -50,8 +50,8 @@ Kernel = Callable[..., Any]
 
 
 def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
-    """A recording kernel for calls with views: these are brought up to date first, and if then no tensor requires grad
-    it is `below` that is called."""
+    """Return a recording kernel for calls with views: these are brought up to date first, and if then no tensor
+    requires grad it is `below` that is called."""
     if [argument.is_list for argument in signature.tensors] == [False] and signature.tensors[0].position == 0:
 
         def call_one(self: Tensor, *args: Any) -> Any:
@@ -75,7 +75,7 @@ def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
 
 
 def edges_of(tensors: Iterable[Tensor | None]) -> tuple[Edge, ...]:
-    """Where the gradients of operands flow."""
+    """Return where the gradients of operands flow."""
     return tuple([None if tensor is None else tensor.edge for tensor in tensors])
 
 
@@ -123,7 +123,7 @@ def mark_view(view: Tensor, creation: str = "") -> Tensor:
 
 
 def mark_views(views: list[Tensor]) -> list[Tensor]:
-    """Note of views that one call returned together that a recorded call must not write to any of them."""
+    """Mark views that one call returned together: a recorded call must not write to any of them."""
     creation = _creation_of_modes() or "several"
     for view in views:
         mark_view(view, creation)
@@ -197,12 +197,12 @@ def check_no_gradient(name: str, argument: str, tensors: Tensor | Sequence[Tenso
 
 
 def not_implemented(name: str, argument: str, reason: str) -> NotImplementedError:
-    """What is raised where a gradient is asked for that nobody has written."""
+    """Return the error that is raised where a gradient is asked for that nobody has written."""
     return NotImplementedError(f"the derivative of {name} with respect to '{argument}' is not implemented: {reason}")
 
 
 def refuse_recording(name: str, *positions: int) -> Callable[[Kernel], Kernel]:
-    """The wrapper of a variant with `out=`: none of the tensors at these positions may require grad."""
+    """Return the wrapper of a variant with `out=`: none of the tensors at these positions may require grad."""
 
     def make(below: Kernel) -> Kernel:
         def kernel(*args: Any) -> Any:
@@ -257,7 +257,7 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
 
 
 def move_history(tensor: Tensor, node: Node) -> Tensor:
-    """`rebase_history` for a tensor that became another view of its memory: nothing was written, the base of a view
+    """Move the history of a tensor that became another view of its memory: nothing was written, the base of a view
     keeps its history."""
     extra = tensor.extra
     if extra is None or extra.base is None:
@@ -306,7 +306,7 @@ def _renew(view: Tensor, base: Tensor) -> None:
 
 
 def _move_retained(tensor: Tensor, old: Edge) -> None:
-    """`retain_grad` follows a tensor to its new node; hooks stay with the old one."""
+    """Move `retain_grad` of a tensor to its new node; hooks stay with the old one."""
     if old is None or (extra := node_of(old).extra) is None:
         return
     kept = extra.retained.get(number_of(old))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.dispatch.kernel_forms import Wrapper
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.tensors.tensor import Tensor
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Saved tensors: what a node needs of the forward pass, and the check that nobody wrote to it since."""
+"""Saved tensors: those of the forward pass that a node needs, and the check that nobody wrote to them since."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final
 from opwright.arrays.devices import Array
 from opwright.arrays.dtypes import dtype_name
 from opwright.arrays.storage import Extra, Storage, storage_of
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
+from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
 from opwright.locks.registry_lock import RegistryLock
@@ -57,7 +57,7 @@ class _SavedResult:
         self.write = _write_of(result)
 
     def tensor(self, edge: Edge) -> Tensor:
-        """The result again, with its place in the graph."""
+        """Return the result again, with its place in the graph."""
         made = Tensor()
         made.array = self.array
         made.keys = self.keys
@@ -76,7 +76,7 @@ def _write_of(result: Tensor) -> weakref.ref[WriteToView] | None:
 
 
 def _edge_of_result(saved: _SavedResult | _Packed, node: Node) -> Edge:
-    """The place in the graph of a result that its own node saved."""
+    """Return the place in the graph of a result that its own node saved."""
     write = None if saved.write is None else saved.write()
     if write is not None:
         return ViewOfBase.after(write)
@@ -84,13 +84,13 @@ def _edge_of_result(saved: _SavedResult | _Packed, node: Node) -> Edge:
 
 
 def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
-    """What makes of a plain tensor an instance of the result's class, with its attributes."""
+    """Return a function that makes a plain tensor an instance of the result's class, with its attributes."""
     handlers = hooks.handlers()
     return functools.partial(handlers.instance_like, type(result), handlers.attributes_of(result))
 
 
 class _Packed:
-    """Keeps what the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil
+    """A saved tensor as the hooks of a user packed it. Only where that is the tensor itself does a later write spoil
     it."""
 
     __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version", "write")
@@ -114,7 +114,7 @@ class _Packed:
 
 
 def save(tensor: Tensor) -> Saved:
-    """A tensor as a node keeps it. Raises RuntimeError for an inference tensor."""
+    """Return a tensor as a node keeps it. Raises RuntimeError for an inference tensor."""
     if _blocks or not tensor.keys & AUTOGRAD:
         return _save_uncommon(tensor)
     extra = tensor.extra
@@ -122,16 +122,16 @@ def save(tensor: Tensor) -> Saved:
 
 
 def save_original(tensor: Tensor) -> Saved:
-    """A tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
-    copy: Tensor = aten("clone")(tensor)
+    """Return a tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
+    copy: Tensor = aten["clone.default"](tensor)
     cell = cell_of(tensor)
     if cell is not None and cell.value is not None and cell_of(copy) is None:
-        set_tangent(copy, aten("clone")(cell.value), cell.level)
+        set_tangent(copy, aten["clone.default"](cell.value), cell.level)
     return save(copy)
 
 
 def save_result(result: Tensor, number: int = 0) -> Saved:
-    """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
+    """Return a result, the `number`th, as its own node keeps it. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
         packed = _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
         packed.number, packed.write = number, _write_of(result)
@@ -140,17 +140,17 @@ def save_result(result: Tensor, number: int = 0) -> Saved:
 
 
 def save_results(results: Iterable[Tensor]) -> Saved:
-    """The node's results, where they are one list, as the node keeps them."""
+    """Return the node's results, where they are one list, as the node keeps them."""
     return [save_result(result, number) for number, result in enumerate(results)]
 
 
 def save_optional(tensor: Tensor | None) -> Saved:
-    """A tensor, or None, as a node keeps it."""
+    """Return a tensor, or None, as a node keeps it."""
     return _ABSENT if tensor is None else save(tensor)
 
 
 def save_all(tensors: Iterable[Tensor | None] | None) -> Saved:
-    """A list of tensors as a node keeps it; some of them, or the list, may be None."""
+    """Return a list of tensors as a node keeps it; some of them, or the list, may be None."""
     return _ABSENT if tensors is None else [save_optional(tensor) for tensor in tensors]
 
 
@@ -177,7 +177,7 @@ def _save_uncommon(tensor: Tensor) -> Saved:
 
 
 def unpack(saved: Saved, node: Node) -> Tensor:
-    """The tensor a node saved. Raises RuntimeError where it was freed, or written to since."""
+    """Return the tensor a node saved. Raises RuntimeError where it was freed, or written to since."""
     if type(saved) is tuple:
         tensor: Tensor = saved[0]
         extra = tensor.extra
@@ -189,19 +189,19 @@ def unpack(saved: Saved, node: Node) -> Tensor:
 
 
 def unpack_optional(saved: Saved, node: Node) -> Tensor | None:
-    """The tensor, or None, that a node saved. Raises RuntimeError as `unpack` does."""
+    """Return the tensor, or None, that a node saved. Raises RuntimeError as `unpack` does."""
     return None if saved is _ABSENT else unpack(saved, node)
 
 
 def unpack_all(saved: Saved, node: Node) -> Any:
-    """The list of tensors that a node saved. Raises RuntimeError as `unpack` does."""
+    """Return the list of tensors that a node saved. Raises RuntimeError as `unpack` does."""
     if saved is None:
         raise _freed(node)
     return None if saved is _ABSENT else [unpack_optional(each, node) for each in saved]
 
 
 def look_up(node: Node, slot: str) -> Any:
-    """What a node saved in a slot, tensors unpacked. Raises RuntimeError where it was freed."""
+    """Return what a node saved in a slot, tensors unpacked. Raises RuntimeError where it was freed."""
     value = getattr(node, slot)
     if slot not in node.saved:
         return value
@@ -284,7 +284,7 @@ def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> 
 
 
 class saved_tensors_hooks(Block):
-    """In the block, `pack(tensor)` says what a node keeps in place of a saved tensor, and `unpack` gives it back."""
+    """A block in which `pack(tensor)` says what a node keeps in place of a saved tensor, and `unpack` gives it back."""
 
     __slots__ = ("_hooks",)
     _variables = (_hooks,)
@@ -308,7 +308,7 @@ class saved_tensors_hooks(Block):
 
 
 class disable_saved_tensors_hooks(Block):
-    """In the block, `saved_tensors_hooks` raises RuntimeError with this message; so does a block within hooks."""
+    """A block in which `saved_tensors_hooks` raises RuntimeError with this message; so does a block within hooks."""
 
     __slots__ = ("_message",)
     _variables = (_disabled,)

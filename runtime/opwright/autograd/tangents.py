@@ -18,8 +18,8 @@ from typing import Final
 from opwright.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright.arrays.layouts import may_overlap_itself, span, surely_empty
 from opwright.arrays.storage import Extra
-from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
+from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
 from opwright.keys import TANGENT
 from opwright.state import Modes, active_modes
@@ -43,7 +43,7 @@ class Tangent:
 
 
 class Level:
-    """What `dual_level` enters: the tangents that vanish with it."""
+    """A level that `dual_level` enters: the tangents that vanish with it."""
 
     __slots__ = ("_cells", "is_open")
 
@@ -52,7 +52,7 @@ class Level:
         self.is_open = True
 
     def cell(self, value: Tensor) -> Tangent:
-        """A cell for a tangent."""
+        """Return a cell for a tangent."""
         made = Tangent(value, self)
         self._cells.add(made)
         return made
@@ -79,13 +79,13 @@ def may_have_tangent(value: object) -> bool:
 
 
 def cell_of(tensor: Tensor) -> Tangent | None:
-    """The cell of a tensor's own tangent, if it has one."""
+    """Return the cell of a tensor's own tangent, if it has one."""
     cell: Tangent | None = getattr(tensor.extra, "tangent", None)
     return None if cell is None or cell.value is None else cell
 
 
 def current_cell(tensor: Tensor) -> Tangent | None:
-    """The cell of a tensor's tangent, of one that came to it through a write to its base, too."""
+    """Return the cell of a tensor's tangent, of one that came to it through a write to its base, too."""
     cell = cell_of(tensor)
     if cell is not None:
         return cell
@@ -99,7 +99,7 @@ def current_cell(tensor: Tensor) -> Tangent | None:
 
 
 def current_tangent(tensor: Tensor) -> Tensor | None:
-    """A tensor's tangent, one that came to it through a write to its base, too."""
+    """Return a tensor's tangent, one that came to it through a write to its base, too."""
     cell = current_cell(tensor)
     return None if cell is None else cell.value
 
@@ -143,7 +143,7 @@ def check_fit(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> Tensor:
-    """What a formula gave, as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
+    """Return a formula's answer as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
 
     `taken` are the tangents the formula was given. Raises AutogradError for a shape or dtype that cannot be.
     """
@@ -153,33 +153,35 @@ def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> 
 
 
 def fit_tangent(value: Tensor, like: Tensor) -> Tensor:
-    """A tangent with the shape, dtype and strides of its tensor; itself, where it has them."""
+    """Return a tangent with the shape, dtype and strides of its tensor; itself, where it has them."""
     if value.dtype != like.dtype:
         if value.dtype in COMPLEX and like.dtype not in COMPLEX:
             raise AutogradError(
                 f"a tangent of {dtype_name(value.dtype)} was computed for a result of {dtype_name(like.dtype)}"
             )
-        value = aten("to.dtype")(value, like.dtype)
+        value = aten["to.dtype"](value, like.dtype)
     if value.shape != like.shape:
-        value = aten("expand")(value, list(like.shape))
+        value = aten["expand.default"](value, list(like.shape))
     return value if value.stride() == like.stride() or surely_empty(like.shape) else _laid_out(value, like)
 
 
 def _laid_out(value: Tensor, like: Tensor) -> Tensor:
-    """A copy with the strides of `like`."""
+    """Return a copy with the strides of `like`."""
     shape, strides = like.shape, like.stride()
     copy: Tensor
     if surely_empty(shape) or may_overlap_itself(shape, strides):  # then nothing may be written through it
-        copy = aten("clone")(value)
+        copy = aten["clone.default"](value)
         return copy
-    copy = aten("as_strided")(aten("new_zeros")(value, [span(shape, strides)[1] + 1]), list(shape), list(strides), 0)
-    aten("copy_")(copy, value)
+    copy = aten["as_strided.default"](
+        aten["new_zeros.default"](value, [span(shape, strides)[1] + 1]), list(shape), list(strides), 0
+    )
+    aten["copy_.default"](copy, value)
     return copy
 
 
 def zero_tangent(like: Tensor) -> Tensor:
-    """Zeros that fit a tensor."""
-    return fit_tangent(aten("zeros_like")(like.detach()), like)
+    """Return zeros that fit a tensor."""
+    return fit_tangent(aten["zeros_like.default"](like.detach()), like)
 
 
 def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tuple[Tensor, ...] = ()) -> None:
@@ -193,22 +195,22 @@ def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tup
         set_tangent(base, zero_tangent(base), level)
         current = current_tangent(tensor)
     if value is not None:
-        aten("copy_")(current, value)
+        aten["copy_.default"](current, value)
     elif current is not None:
-        aten("zero_")(current)
+        aten["zero_.default"](current)
 
 
 def view_tangent(tensor: Tensor, tangent: Tensor, offset: int, level: Level) -> None:
     """Show a tensor's tangent through the layout that the tensor has now, which began at `offset` before."""
     start = tangent.storage_offset() + tensor.storage_offset() - offset
-    set_tangent(tensor, aten("as_strided")(tangent, list(tensor.shape), list(tensor.stride()), start), level)
+    set_tangent(tensor, aten["as_strided.default"](tangent, list(tensor.shape), list(tensor.stride()), start), level)
 
 
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
-    """The view's part of its base's tangent, whose memory is laid out as the base's is."""
+    """Return the view's part of its base's tangent, whose memory is laid out as the base's is."""
     shape, strides, offset = list(view.shape), list(view.stride()), view.storage_offset()
     if (base.dtype, view.dtype) in _PAIRS:  # a view of the parts of complex numbers
-        tangent, start = aten("view_as_real")(tangent), 2 * base.storage_offset()
+        tangent, start = aten["view_as_real.default"](tangent), 2 * base.storage_offset()
     elif (view.dtype, base.dtype) in _PAIRS:  # and back
         shape, strides, offset = [*shape, 2], [*(2 * each for each in strides), 1], 2 * offset
         start = base.storage_offset()
@@ -219,14 +221,14 @@ def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
             f"the tangent that a write gave to a tensor of {dtype_name(base.dtype)} does not reach its view of "
             f"{dtype_name(view.dtype)}: write to the view, or make it after the write"
         )
-    found: Tensor = aten("as_strided")(tangent, shape, strides, tangent.storage_offset() + offset - start)
+    found: Tensor = aten["as_strided.default"](tangent, shape, strides, tangent.storage_offset() + offset - start)
     if view.dtype in COMPLEX and base.dtype not in COMPLEX:
-        found = aten("view_as_complex")(found)
+        found = aten["view_as_complex.default"](found)
     return found
 
 
 class ignoring_tangents(Switch):
-    """In the block nothing looks at tangents: what computes them does so on what tensors are without."""
+    """A block in which nothing looks at tangents: what computes them does so on what tensors are without."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What a Tensor says of gradients: whether it requires one, its place in the graph, hooks, `backward`."""
+"""The methods of a Tensor about gradients: whether it requires one, its place in the graph, hooks, `backward`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Differentiable:
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the graph that made this tensor; None for a leaf."""
+        """Return the node of the graph that made this tensor; None for a leaf."""
         self._refresh()
         edge = self.edge
         if edge is None:
@@ -103,7 +103,7 @@ class Differentiable:
 
     @property
     def output_nr(self) -> int:
-        """Which result of `grad_fn` this is."""
+        """Return which result of `grad_fn` this is."""
         return self.edge[1] if type(self.edge) is tuple else 0
 
     def _refresh(self) -> None:
@@ -115,7 +115,7 @@ class Differentiable:
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient, if any. Setting it raises RuntimeError where shape, dtype or device differ."""
+        """Return the accumulated gradient, if any. Setting another shape, dtype or device raises RuntimeError."""
         return None if self.extra is None else self.extra.grad
 
     @grad.setter
@@ -156,7 +156,7 @@ class Differentiable:
 
     @property
     def data(self: Any) -> Tensor:
-        """Another tensor over the same memory, without history, whose writes no version counts.
+        """Return another tensor over the same memory, without history, whose writes no version counts.
 
         Setting it gives this tensor other memory. Raises RuntimeError for another device, and for integers where this
         tensor is a leaf that requires grad.

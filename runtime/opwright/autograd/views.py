@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import COMPLEX, to_real
 from opwright.arrays.layouts import Shape, count, may_overlap_itself, span
-from opwright.autograd.gradients import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
+from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
 from opwright.tensors.tensor import Tensor
 
@@ -34,7 +34,7 @@ VIEW_ERRORS: Final = {
 
 
 class Placed(NamedTuple):
-    """Tells where in a buffer a tensor's elements lie. Of complex numbers in a buffer of real ones, `is_paired`."""
+    """The place of a tensor's elements in a buffer. Of complex numbers in a buffer of real ones, `is_paired`."""
 
     shape: Shape
     strides: Shape
@@ -42,7 +42,7 @@ class Placed(NamedTuple):
     is_paired: bool = False
 
     def layout(self) -> tuple[list[int], list[int], int]:
-        """Shape, strides and offset in elements of the buffer."""
+        """Return shape, strides and offset in elements of the buffer."""
         if self.is_paired:
             return [*self.shape, 2], [*(2 * stride for stride in self.strides), 1], 2 * self.offset
         return list(self.shape), list(self.strides), self.offset
@@ -53,22 +53,22 @@ class Placed(NamedTuple):
         return 1 + offset + span(tuple(shape), tuple(strides))[1] if count(self.shape) else 1
 
     def within(self, flat: Tensor) -> Tensor:
-        """These elements of a 1-d buffer, as a view."""
-        found: Tensor = aten("as_strided")(flat, *self.layout())
-        return aten("view_as_complex")(found) if self.is_paired else found
+        """Return these elements of a 1-d buffer, as a view."""
+        found: Tensor = aten["as_strided.default"](flat, *self.layout())
+        return aten["view_as_complex.default"](found) if self.is_paired else found
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
-        """The buffer with other values in these places; the values of one place are added up."""
+        """Return the buffer with other values in these places; the values of one place are added up."""
         if self.is_paired:
-            values = aten("view_as_real")(values)
+            values = aten["view_as_real.default"](values)
         shape, strides, offset = self.layout()
         if not may_overlap_itself(tuple(shape), tuple(strides)):
-            result: Tensor = aten("as_strided_scatter")(flat, values, shape, strides, offset)
+            result: Tensor = aten["as_strided_scatter.default"](flat, values, shape, strides, offset)
             return result
-        places = aten("arange")(flat.numel(), device=flat.device)
-        index = aten("reshape")(aten("as_strided")(places, shape, strides, offset), [-1])
-        cleared = aten("index_fill.int_Scalar")(flat, 0, index, 0)
-        added: Tensor = aten("index_add")(cleared, 0, index, aten("reshape")(values, [-1]))
+        places = aten["arange.default"](flat.numel(), device=flat.device)
+        index = aten["reshape.default"](aten["as_strided.default"](places, shape, strides, offset), [-1])
+        cleared = aten["index_fill.int_Scalar"](flat, 0, index, 0)
+        added: Tensor = aten["index_add.default"](cleared, 0, index, aten["reshape.default"](values, [-1]))
         return added
 
 
@@ -91,7 +91,7 @@ class _Window(NamedTuple):
 
     @classmethod
     def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _Window:
-        """Return that of complex numbers and their parts. Raises AutogradError for other dtypes."""
+        """Return the window between complex numbers and their parts. Raises AutogradError for other dtypes."""
         if to_real(base.dtype) is not view.dtype and to_real(view.dtype) is not base.dtype:
             raise AutogradError(
                 f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "
@@ -102,22 +102,22 @@ class _Window(NamedTuple):
         return cls(first, second, max(first.length(), second.length()))
 
     def buffer(self, like: Tensor) -> Tensor:
-        """Zeros."""
+        """Return a buffer of zeros."""
         is_paired = self.base.is_paired or self.view.is_paired
         dtype = to_real(like.dtype) if is_paired else like.dtype
-        made: Tensor = aten("new_zeros")(like, [self.length], dtype=dtype)
+        made: Tensor = aten["new_zeros.default"](like, [self.length], dtype=dtype)
         return made
 
 
 class ViewOfBase(Node):
-    """A view's gradient, put where its elements lie in the base."""
+    """The node of a view: its gradient is put where its elements lie in the base."""
 
     __slots__ = ("window",)
     window: _Window
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> ViewOfBase:
-        """The node of a view of this base."""
+        """Return the node of a view of this base."""
         made = cls()
         made.edges = (base.edge,)
         made.window = _Window.of(view, base)
@@ -125,7 +125,7 @@ class ViewOfBase(Node):
 
     @classmethod
     def after(cls, write: WriteToView) -> ViewOfBase:
-        """The node of the view that was written to."""
+        """Return the node of the view that was written to."""
         made = cls()
         made.edges = (write,)
         made.window = write.window
@@ -136,17 +136,17 @@ class ViewOfBase(Node):
         return made
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "AsStridedBackward0"
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradient of the base."""
+        """Return the gradient of the base."""
         window = self.window
         return (window.base.within(window.view.put(window.buffer(grad), grad)),)
 
 
 class WriteToView(Node):
-    """A write to a view as a write to its base: what `fn` makes of the view's part, and the rest as it was.
+    """The node of a write to a view as a write to its base: what `fn` makes of the view's part, and the rest as it was.
 
     `fn` recorded the write; its first edge was the view's.
     """
@@ -158,7 +158,7 @@ class WriteToView(Node):
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor, fn: Node) -> WriteToView:
-        """The node of a base after a write to this view."""
+        """Return the node of a base after a write to this view."""
         made = cls()
         first: Edge = base.edge
         made.edges = (first, *fn.edges[1:])
@@ -171,7 +171,7 @@ class WriteToView(Node):
         return made
 
     def name(self) -> str:
-        """PyTorch's name."""
+        """Return PyTorch's name."""
         return "torch::autograd::CopySlices"
 
     def release(self) -> None:
@@ -180,13 +180,13 @@ class WriteToView(Node):
             self.fn.release()
 
     def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradients of the base before the write, and of the write's other operands."""
+        """Return the gradients of the base before the write, and of the write's other operands."""
         assert self.fn is not None
         base, view, _ = self.window
         flat = base.put(self.window.buffer(grad), grad)
-        written, *others = self.fn.apply(aten("clone")(view.within(flat)))
+        written, *others = self.fn.apply(aten["clone.default"](view.within(flat)))
         if self.edges[0] is None:
             return (None, *others)
         if written is None:
-            written = aten("zeros_like")(view.within(flat))
+            written = aten["zeros_like.default"](view.within(flat))
         return (base.within(view.put(flat, written)), *others)

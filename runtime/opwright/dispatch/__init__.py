@@ -1,4 +1,4 @@
-"""`opwright.dispatch`: what dispatch does, to look at and to steer."""
+"""The names of `opwright.dispatch`: what dispatch does, to look at and to steer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import sys
 from typing import Any, TextIO
 
 from opwright import plugins
-from opwright.dispatch.kernel_forms import Registration, Unbound, fallthrough_kernel, lock
+from opwright.dispatch.kernel_forms import Registration, Unbound, fallthrough_kernel
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.precedence import Entry
+from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
 from opwright.dispatch.table_calculator import PythonDispatcher
 from opwright.errors import DispatchError
 from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
+from opwright.places import shown
 from opwright.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys, with_modes
 from opwright.tensors.tensor import Tensor
 
@@ -23,10 +25,10 @@ __all__ = [
 
 
 def table(op: Operator | Packet | str) -> dict[str, Entry]:
-    """What serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
+    """Return what serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
     plugins.load()
-    with lock:
+    with _registry.lock:
         return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
 
 
@@ -42,14 +44,14 @@ def _describe(entry: Entry) -> str:
         return entry.rule.replace(" ", "_")
     if isinstance(entry.registration.kernel, Unbound):
         return f"unbound '{entry.registration.kernel.name}' declared at {entry.where}"
-    return f"{'fallthrough ' if entry.is_fallthrough else ''}registered at {entry.where or 'an unknown place'}"
+    return f"{'fallthrough ' if entry.is_fallthrough else ''}registered at {shown(entry.where)}"
 
 
 def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
-    """The newest registration of every key that has one, alias and foreign keys too, by the key's name."""
+    """Return the newest registration of every key that has one, alias and foreign keys too, by the key's name."""
     operator = _operator(op)
     plugins.load()
-    with lock:
+    with _registry.lock:
         return {
             key.name if isinstance(key, DispatchKey) else key: found[-1]
             for key, found in operator.registrations.items()
@@ -58,7 +60,7 @@ def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
 
 
 def keys(*tensors: Tensor) -> KeySet:
-    """The keys that a call with these tensors would dispatch by, this thread's modes included."""
+    """Return the keys that a call with these tensors would dispatch by, this thread's modes included."""
     bits = 0
     for tensor in tensors:
         bits |= tensor.keys

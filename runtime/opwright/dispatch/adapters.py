@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 
 
 def adapt_user_kernel(operator: Operator, function: Function) -> Function:
-    """A function on Tensors, called as PyTorch calls Python kernels. Results that do not fit raise RuntimeError."""
+    """Adapt a function on Tensors, called as PyTorch calls Python kernels. Wrong results raise RuntimeError."""
     signature = operator.signature
     check = return_checker(operator, function, refuses_none=True)
     split = signature.split
@@ -41,7 +41,7 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
 
 
 def adapt_composite(operator: Operator, function: Function) -> Function:
-    """A composite of a schema file. What those of users return is checked; ours are as they are."""
+    """Adapt a composite of a schema file. What those of users return is checked; ours are as they are."""
     if (getattr(function, "__module__", None) or "").startswith("opwright"):
         return function
     check = return_checker(operator, function, refuses_none=True)
@@ -55,7 +55,7 @@ def adapt_composite(operator: Operator, function: Function) -> Function:
 
 
 def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Function:
-    """A boxed fallback, told the operator and the keys of the call."""
+    """Adapt a boxed fallback: tell it the operator and the keys of the call."""
     check = return_checker(operator, function)
     split = operator.signature.split
 
@@ -67,8 +67,8 @@ def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Funct
 
 
 def adapt_array_kernel(operator: Operator, function: Function) -> Function:
-    """A function on arrays. It returns new arrays, views of its arguments where the schema says so, and for written
-    arguments the array it was given (or None for all of them)."""
+    """Adapt a function on arrays. It returns new arrays, views of its arguments where the schema says so, and for
+    written arguments the array it was given (or None for all of them)."""
     check = return_checker(operator, function)
     signature = operator.signature
     tensors = signature.tensors
@@ -96,7 +96,7 @@ def adapt_array_kernel(operator: Operator, function: Function) -> Function:
 
 
 def wrap_result(operator: Operator, args: tuple[Any, ...], index: int, value: Any) -> Any:
-    """One result of an array kernel as a Tensor: the argument it is, a view of the one it aliases, or a new one."""
+    """Wrap a result of an array kernel as a Tensor: the argument it is, a view of the one it aliases, or a new one."""
     signature = operator.signature
     if index >= len(signature.returns) or not signature.returns[index].startswith("Tensor"):
         return value

@@ -1,4 +1,4 @@
-"""From a registration and a keyset to a function that takes every argument positionally."""
+"""The composition of kernels: a registration and a keyset become a function that takes every argument positionally."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
-from opwright.dispatch import forward_rules
 from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.dispatch.errors import ambiguous, missing, unbound
+from opwright.dispatch.forward_rules import RULES
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
     BackendSelect,
@@ -27,6 +27,7 @@ from opwright.dispatch.kernel_forms import (
 from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.plain_arrays import call_with_arrays
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
+from opwright.dispatch.registry import registry
 from opwright.hooks import hooks
 from opwright.keys import (
     ADINPLACEORVIEW,
@@ -65,7 +66,8 @@ _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
 def compose(operator: Operator, keys: int) -> Function:
-    """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
+    """Return the kernel for a keyset: what it needs is loaded. Raises DispatchError."""
+    registry.check_held()
     kernel = _chain(operator, _start(keys))
     if keys & INFERENCE and not any(alias is not None for alias in operator.signature.aliases):
         return hooks.gradients().making(kernel)
@@ -75,8 +77,8 @@ def compose(operator: Operator, keys: int) -> Function:
 
 
 def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
-    """What serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do so
-    without recording these or counting what they write: the wrapper does that for the whole."""
+    """Return what serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do
+    so without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
     if registration is None:
@@ -91,8 +93,11 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
 def compose_registration(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int, is_wrapped: bool = False
 ) -> Function:
-    """One registration's kernel, serving `key` in a call with these keys. The lock is held and what it needs is loaded.
-    Raises DispatchError."""
+    """Return one registration's kernel, serving `key` in a call with these keys: what it needs is loaded.
+
+    Raises DispatchError.
+    """
+    registry.check_held()
     if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, registration):
         below = compose_registration(operator, key, registration, keys & ~TANGENT, is_wrapped)
         return hooks.gradients().differentiating(operator, below)
@@ -135,7 +140,7 @@ def _calling(
     keys: int,
     kernel: Shim | Composite | UserKernel | ArrayKernel | Boxed | BackendSelect,
 ) -> Function:
-    """A kernel that may call operators."""
+    """Return a kernel that may call operators."""
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
         return hooks.fakes().mixed(operator)
     match kernel:
@@ -172,7 +177,7 @@ def _sees_tangents(key: DispatchKey, registration: Registration) -> bool:
 
 
 def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
-    """A wrapper around what is below its key."""
+    """Return a wrapper around what is below its key."""
     below = _chain(operator, _below(operator, key, keys), not wrapper.lets_record)
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
     if not key.bit & AUTOGRAD:
@@ -183,8 +188,8 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:
-    """The first key whose kernel has something to do in calls with these keys, what serves it, and the keys from there
-    on."""
+    """Return the first key whose kernel has something to do in calls with these keys, what serves it, and later
+    keys."""
     while True:
         key, entry = operator.first_entry(keys)
         kernel = None if entry.registration is None else entry.registration.kernel
@@ -209,7 +214,7 @@ def _is_left_out(operator: Operator, key: DispatchKey, keys: int) -> bool:
 
 
 def _below_wrappers(function: Function) -> Function:
-    """Without recording or counting what the function calls."""
+    """Return the function, run without recording or counting what it calls."""
 
     def call(*args: Any) -> Any:
         with below_adinplaceorview():
@@ -219,11 +224,11 @@ def _below_wrappers(function: Function) -> Function:
 
 
 def _writes_alone(*args: Any) -> None:
-    """The fake kernel of operators that write to their arguments and return nothing: there is no data to write."""
+    """Do nothing: the fake kernel of operators that write to their arguments and return nothing."""
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins with what modes include, or where its backend is
+    """Return the keys to look through. A call without tensors begins with what modes include, or where its backend is
     selected."""
     if keys == NO_KEYS:
         return 0
@@ -235,7 +240,8 @@ def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
 
 
 def compose_arrays(operator: Operator) -> Function:
-    """The kernel for plain NumPy arrays alone, with no mode switched on. The lock is held."""
+    """Return the kernel for plain NumPy arrays alone, with no mode switched on."""
+    registry.check_held()
     _, entry, _ = _first(operator, DENSE_CPU)
     kernel = None if entry.registration is None else entry.registration.kernel
     if isinstance(kernel, Lazy):
@@ -248,8 +254,9 @@ def compose_arrays(operator: Operator) -> Function:
 
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
-    """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
-    if keys > 0 and keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+    """Return what loads a kernel that composing for `keys` needs and that is not imported yet, if there is one."""
+    registry.check_held()
+    if keys > 0 and keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
@@ -265,9 +272,9 @@ def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
 def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
 ) -> Callable[[], None] | None:
-    """The same for one registration that serves `key`."""
+    """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""
     kernel = registration.kernel
-    if keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
         return kernel.load
@@ -275,7 +282,7 @@ def find_unloaded_below(
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:
-    """For factories: the device argument says which backend's kernel makes the tensor."""
+    """Return the kernel of a factory: the device argument says which backend's kernel makes the tensor."""
 
     def select_backend(*args: Any) -> Any:
         device = args[position]

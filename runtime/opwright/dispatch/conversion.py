@@ -1,4 +1,4 @@
-"""Arguments converted to their declared types, as `torch.ops` does, and the predicates by which stubs skip that.
+"""Conversion of arguments to their declared types, as in `torch.ops`, and the predicates by which stubs skip it.
 
 A converter takes a value and returns what a kernel receives, or raises Mismatch. The rules follow `torch.ops` of
 PyTorch 2.13; where it takes a value for something else in silence (an int for a dtype, a str for a list of str),
@@ -41,7 +41,7 @@ class Mismatch(Exception):
 
 
 def plain_type(text: str) -> str:
-    """The type without alias annotations: `Tensor(a!)[]` is `Tensor[]`."""
+    """Return the type without alias annotations: `Tensor(a!)[]` is `Tensor[]`."""
     return _ANNOTATION.sub("", text)
 
 
@@ -52,7 +52,7 @@ def is_tensor_like(text: str) -> bool:
 
 @functools.cache
 def converter(text: str) -> Convert:
-    """The converter of a declared type. Types it does not know, and tensors, pass as they are."""
+    """Return the converter of a declared type. Types it does not know, and tensors, pass as they are."""
     text = plain_type(text)
     if text.endswith("?"):
         return _optional(converter(text[:-1]))
@@ -76,7 +76,7 @@ def _optional(convert: Convert) -> Convert:
 
 
 def _list_of(convert: Convert, size: int | None) -> Convert:
-    """A list from a list, a tuple, a range or a 1-d array; with a size, one value stands for that many of it."""
+    """Return a list from a list, a tuple, a range or a 1-d array; with a size, one value stands for that many of it."""
 
     def to_list(value: Any) -> list[Any]:
         if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
@@ -102,7 +102,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _one_element(value: Any) -> Any:
-    """The Python number in a tensor or array of one element. Gradients end there, which is worth a warning."""
+    """Return the Python number in a tensor or array of one element. Gradients end there, which is worth a warning."""
     if value.numel() != 1 if isinstance(value, Tensor) else value.size != 1:
         raise Mismatch(f"it has shape {tuple(value.shape)}, and only one element converts to a number")
     if isinstance(value, Tensor) and value.requires_grad:
@@ -223,7 +223,7 @@ def _to_device(value: Any) -> Device:
 
 
 def _member_of(kind: type[Layout] | type[MemoryFormat]) -> Convert:
-    """A member, its name, or another library's object that prints as one (`torch.strided`)."""
+    """Return a member, also by its name, or by another library's object that prints as one (`torch.strided`)."""
 
     def to_member(value: Any) -> Any:
         if isinstance(value, kind):

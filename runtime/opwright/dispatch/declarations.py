@@ -114,7 +114,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no bracket and no string."""
+    """Return the parts between commas that stand in no bracket and no string."""
     parts, start, position = [], 0, 0
     while position < len(text):
         if text[position] in "([\"'":
@@ -135,7 +135,7 @@ def _end_of_string(text: str, start: int) -> int:
 
 
 def _without_name(text: str) -> str:
-    """The type of `Tensor(a -> *) self=None`, `(int, int) x`: up to the first space outside brackets."""
+    """Return the type of `Tensor(a -> *) self=None`, `(int, int) x`: up to the first space outside brackets."""
     position = 0
     while position < len(text) and text[position] != " ":
         position = _closing(text, position) + 1 if text[position] in "([" else position + 1

@@ -1,11 +1,13 @@
-"""What serves the dispatch keys of one operator, found from registrations when it is asked for."""
+"""The dispatch table of one operator: what serves its keys, found from registrations when it is asked for."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from opwright.dispatch.kernel_forms import BackendSelect, Key, Registration, counting, fallbacks
+from opwright.dispatch.fallbacks import COUNTING
+from opwright.dispatch.kernel_forms import BackendSelect, Key, Registration
 from opwright.dispatch.precedence import Entry, compute_entry
+from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature
 from opwright.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
 
@@ -27,12 +29,12 @@ class Entries:
 
     @property
     def signature(self) -> Signature:
-        """The operator's arguments as calls need them."""
+        """Return the operator's arguments as calls need them."""
         raise NotImplementedError
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
-        """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on. The lock is
-        held."""
+        """Return what serves a runtime key in a call with these keys, which say if the Python dispatcher is on."""
+        registry.check_held()
         if keys & PYTHON_DISPATCHER and self.py_kernels:
             return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
         found = self._entries.get(key)
@@ -48,9 +50,13 @@ class Entries:
             position = self.signature.device
             assert position is not None  # _is_factory says so
             return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
-        found = compute_entry(key, registered, fallbacks)
-        if key is DispatchKey.ADInplaceOrView and found.registration is fallbacks[key][0] and self._counts_writes:
-            return Entry(counting, found.rule)
+        found = compute_entry(key, registered, registry.fallbacks)
+        if (
+            key is DispatchKey.ADInplaceOrView
+            and found.registration is registry.fallbacks[key][0]
+            and self._counts_writes
+        ):
+            return Entry(COUNTING, found.rule)
         return found
 
     @property
@@ -66,7 +72,7 @@ class Entries:
         )
 
     def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
-        """The first key of a keyset that dispatch does not skip, and what serves it. The lock is held."""
+        """Return the first key of a keyset that dispatch does not skip, and what serves it."""
         bits = keys & RUNTIME
         while bits:
             bit = 1 << (bits.bit_length() - 1)
@@ -78,14 +84,15 @@ class Entries:
         return DispatchKey.Undefined, self.entry(DispatchKey.Undefined, keys)
 
     def without_fallthrough(self, keys: int) -> int:
-        """The keyset that kernels are handed: without the keys that this operator skips. The lock is held."""
+        """Return the keyset that kernels are handed: without the keys that this operator skips."""
         for key in KeySet(keys):
             if self.entry(key, keys).is_fallthrough:
                 keys &= ~key.bit
         return keys
 
     def forget_entries(self) -> None:
-        """Drop what was found: registrations changed. The lock is held."""
+        """Drop what was found: registrations changed."""
+        registry.check_held()
         self.changes += 1
         self._entries.clear()
 

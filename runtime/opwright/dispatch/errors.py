@@ -1,4 +1,4 @@
-"""What to say when no kernel serves a call."""
+"""Errors of calls that no kernel serves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright import plugins
 from opwright.dispatch.kernel_forms import Registration, Unbound
-from opwright.dispatch.lost import lost_kernels
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError
 from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
 
@@ -17,7 +17,7 @@ __all__ = ["ambiguous", "missing", "unbound"]
 
 
 def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
-    """No kernel, or only fallthroughs, at every key of the call."""
+    """Return the error where every key of the call has no kernel, or only fallthroughs."""
     if key is DispatchKey.Meta:
         problem = (
             f"could not run {operator.name} on tensors without data (fake or meta ones): it has no fake kernel. "
@@ -35,11 +35,11 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
             f"could not run {operator.name}: there were no tensor arguments to dispatch on (an empty list of tensors "
             "holds none), and no fallback function is registered for the operator"
         )
-    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
+    return DispatchError(f"{problem}{registry.lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
 
 
 def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:
-    """The kernel that would run is declared by name alone."""
+    """Return the error where the kernel that would run is declared by name alone."""
     kernel = registration.kernel
     name = kernel.name if isinstance(kernel, Unbound) else repr(kernel)
     return DispatchError(
@@ -49,7 +49,7 @@ def unbound(operator: Operator, key: DispatchKey, registration: Registration) ->
 
 
 def ambiguous(operator: Operator) -> DispatchError:
-    """A composite kernel that AutogradOther cannot choose, since one of its backends has a kernel of its own."""
+    """Return the error where AutogradOther cannot choose a composite, since a backend of it has a kernel of its own."""
     others = ", ".join(
         str(k) for k, found in operator.registrations.items() if found and is_served_by_autograd_other(k)
     )
@@ -60,7 +60,7 @@ def ambiguous(operator: Operator) -> DispatchError:
 
 
 def _registered(operator: Operator, missing: DispatchKey | None = None) -> str:
-    """Which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
+    """Say which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
     bound: list[str] = []
     declared: list[str] = []
     for key, found in operator.registrations.items():

@@ -1,4 +1,4 @@
-"""An operator's schema, `op._schema`, under the names of PyTorch's FunctionSchema."""
+"""The schema of an operator, `op._schema`, under the names of PyTorch's FunctionSchema."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ class SchemaView:
 
     @property
     def name(self) -> str:
-        """`aten::add`, of `aten::add.Tensor`."""
+        """Return `aten::add`, of `aten::add.Tensor`."""
         name = self._parsed.name
         return f"{name.namespace}::{name.base}"
 
     @property
     def overload_name(self) -> str:
-        """`Tensor`, of `aten::add.Tensor`; empty where there is none."""
+        """Return `Tensor`, of `aten::add.Tensor`; empty where there is none."""
         return self._parsed.name.overload
 
     @cached_property
     def arguments(self) -> list[SchemaArgument]:
-        """The arguments, keyword-only ones last."""
+        """Return the arguments, keyword-only ones last."""
         return [
             _argument(argument, default)
             for argument, default in zip(self._parsed.arguments, self._defaults, strict=True)
@@ -86,7 +86,7 @@ class SchemaView:
 
     @cached_property
     def returns(self) -> list[SchemaArgument]:
-        """The results; `name` is empty for those without."""
+        """Return the results; `name` is empty for those without."""
         return [_return(result) for result in self._parsed.returns]
 
     @property
@@ -159,7 +159,7 @@ def _alias_info(declared: ParsedArgument | ParsedReturn) -> AliasInfo | None:
 
 
 def _shown(type: ParsedType, names: dict[str, str]) -> str:
-    """The type as PyTorch writes it: `Optional[List[int]]`."""
+    """Return the type as PyTorch writes it: `Optional[List[int]]`."""
     element = getattr(type, "elem", None)
     if element is None:
         text = str(type)

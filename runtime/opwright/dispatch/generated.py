@@ -1,4 +1,4 @@
-"""What generated modules define operators with: declarations, and the functions that call them.
+"""The names that generated modules define operators with: declarations, and the functions that call them.
 
 An operator is declared once, by its schema. Its stub is the generated function that looks its kernel up (`lookup`); an
 out variant has none, and its calls are bound by the runtime.
@@ -14,11 +14,12 @@ from numpy import ndarray
 
 from opwright.dispatch.declarations import names_of_results
 from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
-from opwright.dispatch.operator import Operator, operators, place_of
-from opwright.dispatch.overloads import overloads
+from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, packet
+from opwright.dispatch.registry import registry
 from opwright.dispatch.returns import show_result
 from opwright.errors import RegistrationError
+from opwright.places import shown
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
@@ -28,7 +29,7 @@ _NOT_LOOKED_FOR: Final[Any] = object()
 
 
 class Declarations:
-    """Declares operators of `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
+    """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
 
     `places` says where each is declared, by its full name.
     """
@@ -45,12 +46,13 @@ class Declarations:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
-        known = operators[name]  # without the lock: Note [Parts and the lock]
+        known = registry.operators[name]  # without the lock: Note [Parts and the lock]
         if not known.is_declared:
             known.declare(declaration, tuple(tags.split()), doc)
         elif known.declaration != declaration:
             raise RegistrationError(
-                f"{name} is declared in two ways: {known.declaration} {place_of(known)}, then {declaration} at {where}"
+                f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
+                f"then {declaration} at {where}"
             )
         return known
 
@@ -71,14 +73,13 @@ class Overloaded:
     def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
         """Take the function for all of them."""
         self._function = function
-        first = self.operators[0]
-        overloads[f"{first.namespace}::{first.base}"].serve_by(function, self.operators, gives_tuples=gives_tuples)
+        registry.overloads[self.operators[0].packet_name].serve_by(function, self.operators, gives_tuples=gives_tuples)
 
     @property
     def packet(self) -> Packet:
-        """All overloads of the name, those of other packages too."""
+        """Return all overloads of the name, those of other packages too."""
         if self._packet is None:
-            self._packet = packet(f"{self.operators[0].namespace}::{self.operators[0].base}")
+            self._packet = packet(self.operators[0].packet_name)
         return self._packet
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

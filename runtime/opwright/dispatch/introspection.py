@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` show of operators, packets and their generated functions."""
+"""Signatures and docstrings, for `inspect.signature` and `help`, of operators, packets and generated functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def described(operators: Iterable[Operator]) -> str:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """A function's name, file and line: those of what it is a decorated or partial form of."""
+    """Return a function's name, file and line: those of what it is a decorated or partial form of."""
     while inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None):
         function = inner
     name = getattr(function, "__qualname__", None) or repr(function)
@@ -33,7 +33,7 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 class ShownDocstring:
-    """As `__doc__` of a class: its own docstring, and for an instance what `help` shows of the operators it is."""
+    """A `__doc__` of a class: its own docstring, and for an instance what `help` shows of the operators it is."""
 
     def __init__(self, own: str | None) -> None:
         self._own = own
@@ -46,7 +46,7 @@ class ShownDocstring:
 
 
 class ShownSignature:
-    """As `__signature__` of a class: what `inspect.signature` shows of an instance, made when asked for."""
+    """A `__signature__` of a class: what `inspect.signature` shows of an instance, made when asked for."""
 
     def __get__(self, callee: Operator | Packet | None, owner: type) -> inspect.Signature | None:
         if callee is None:
@@ -60,7 +60,7 @@ class ShownSignature:
 
 
 def _of_operator(operator: Operator) -> inspect.Signature:
-    """Declared types as annotations; a name that Python reserves has an underscore behind it, as in the stubs."""
+    """Return declared types as annotations; a name that Python reserves gets an underscore, as in the stubs."""
     types, returns = split_types(operator.declaration)
     first_keyword = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
     parameters = [

@@ -1,20 +1,15 @@
-"""What is registered: the forms a kernel may have, and the registrations of every operator and key.
-
-Everything here is read and changed under `lock`, except `Lazy.load`.
-"""
+"""The forms that a kernel may have, and a Registration: a kernel at a key."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from opwright.errors import RegistrationError
-from opwright.hooks import hooks
-from opwright.keys import DispatchKey, KeySet, parse_key
-from opwright.locks.forks import ForkLock, wait_for_imports_of
-from opwright.locks.registry_lock import RegistryLock
+from opwright.keys import DispatchKey, parse_key
+from opwright.locks.forks import wait_for_imports_of
 
 __all__ = [
     "ArrayKernel",
@@ -32,11 +27,7 @@ __all__ = [
     "UserKernel",
     "Wrapper",
     "as_key",
-    "counting",
-    "fallbacks",
     "fallthrough_kernel",
-    "kernels",
-    "lock",
 ]  # fmt: skip
 
 Key = DispatchKey | str  # a str is a foreign key (Note [Foreign keys])
@@ -45,7 +36,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Shim:
-    """Generated, for a backend: takes every argument positionally, Tensors as Tensors.
+    """A generated kernel of a backend: takes every argument positionally, Tensors as Tensors.
 
     `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone.
     """
@@ -57,7 +48,7 @@ class Shim:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Generated, over other operators: takes every argument positionally, Tensors as Tensors."""
+    """A generated kernel over other operators: takes every argument positionally, Tensors as Tensors."""
 
     function: Function
 
@@ -80,7 +71,7 @@ class ArrayKernel:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
+    """A kernel around others: `make(below)` gives it; `below` is what the call reaches next, bound to the keys left.
 
     A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
     nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
@@ -102,19 +93,19 @@ class Boxed:
 
 @dataclass(frozen=True, slots=True)
 class BackendSelect:
-    """For factories: dispatches by the device argument at `position`."""
+    """A kernel of factories: dispatches by the device argument at `position`."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Fallthrough:
-    """Skip the key."""
+    """The mark of a key to be skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """Declared under this name in a schema file; no module has it."""
+    """A name declared in a schema file that no module has."""
 
     name: str
 
@@ -184,7 +175,7 @@ class Registration:
 
     @property
     def key_name(self) -> str:
-        """The key's name."""
+        """Return the key's name."""
         return self.key.name if isinstance(self.key, DispatchKey) else self.key
 
     @property
@@ -194,7 +185,7 @@ class Registration:
 
 
 def as_key(key: DispatchKey | str) -> Key:
-    """A key or a foreign key's name. Raises RegistrationError for what names none."""
+    """Return a key, or a foreign key's name. Raises RegistrationError for what names none."""
     if isinstance(key, DispatchKey):
         return key
     try:
@@ -203,51 +194,6 @@ def as_key(key: DispatchKey | str) -> Key:
         raise RegistrationError(str(error)) from None
 
 
-lock: Final = RegistryLock()
-generating: Final = ForkLock()  # for the parser and the templates, and to import them; its holder never takes `lock`
-# By operator name, whether it is defined yet or not. A name that is neither defined nor has kernels has no entry.
-kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
-
-
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     """Register this at a key to have dispatch skip it. A mark, not a kernel: calling it raises NotImplementedError."""
     raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
-
-
-def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
-    return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
-
-
-_DEFAULT: Final = "default"
-
-
-def _default(make: Callable[[Any, Function], Function]) -> Wrapper:
-    """A wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
-    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
-
-
-def _warns(operator: Any, below: Function) -> Function:
-    return hooks.gradients().warn_in_backward(operator, below)
-
-
-def _counts(operator: Any, below: Function) -> Function:
-    return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
-
-
-# Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
-fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
-    {
-        key: [Registration(key, Fallthrough(), _DEFAULT)]
-        for key in DispatchKey
-        if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-    }
-    | {
-        key: [Registration(key, _default(_warns), _DEFAULT)]
-        for key in DispatchKey
-        if key.name.startswith("Autograd") and not key.is_alias
-    }
-    | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
-)
-# Of operators that write, in place of ADInplaceOrView's fallthrough; generated ones have kernels there that count.
-counting: Final = Registration(DispatchKey.ADInplaceOrView, _default(_counts), _DEFAULT)

@@ -1,4 +1,4 @@
-"""`get_kernel`: a kernel to call by itself, such as the one that another registration takes the place of."""
+"""Handles, by `get_kernel`: kernels to call by themselves, such as one whose place another registration takes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.dispatch.compose import compose_registration, find_unloaded_below
-from opwright.dispatch.kernel_forms import BackendSelect, Registration, fallbacks, lock
-from opwright.dispatch.operator import Operator, find_operator, operators
+from opwright.dispatch.kernel_forms import BackendSelect, Registration
+from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors
 from opwright.dispatch.precedence import Entry
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError
 from opwright.keys import NO_KEYS, PRIVATE, DispatchKey, KeySet
 
@@ -52,12 +53,12 @@ class KernelHandle:
         return self._find(keys & (self.key.bit - 1 | PRIVATE))
 
     def _find(self, keys: int) -> Callable[..., Any]:
-        """The kernel as a function, for a call with these keys."""
+        """Return the kernel as a function, for a call with these keys."""
         keys = (0 if keys == NO_KEYS else keys) | self.key.bit
         if self._changes == self.operator.changes and keys in self._composed:
             return self._composed[keys]
         while True:
-            with lock:
+            with registry.lock:
                 if not self._is_valid():
                     raise RuntimeError(
                         f"the kernel of {self.operator.name} for {self.key.name} has been invalidated: what registered "
@@ -74,12 +75,12 @@ class KernelHandle:
             unloaded()  # Note [Imports and the lock]
 
     def _is_valid(self) -> bool:
-        if operators.get(self.operator.name) is not self.operator:
+        if registry.operators.get(self.operator.name) is not self.operator:
             return False
         key = self.registration.key
         registered = [*self.operator.registrations.get(key, ())]
         if isinstance(key, DispatchKey):
-            registered += fallbacks.get(key, ())
+            registered += registry.fallbacks.get(key, ())
         return isinstance(self.registration.kernel, BackendSelect) or self.registration in registered
 
     def __repr__(self) -> str:
@@ -91,7 +92,7 @@ def _at(registration: Registration) -> str:
 
 
 def get_kernel(op: str | Operator, dispatch_key: str | DispatchKey) -> KernelHandle:
-    """The kernel that serves an operator at a runtime key, also where it is one for an alias key.
+    """Return the kernel that serves an operator at a runtime key, also where it is one for an alias key.
 
     For a kernel that goes on to the one it takes the place of: get that first, then register. Raises ValueError for
     what is no operator or no key, RuntimeError for an alias key, an operator that does not exist, or one without such
@@ -103,7 +104,7 @@ def get_kernel(op: str | Operator, dispatch_key: str | DispatchKey) -> KernelHan
     key = dispatch_key if isinstance(dispatch_key, DispatchKey) else DispatchKey.parse(dispatch_key)
     if key.is_alias:
         raise RuntimeError(f"{key.name} is an alias key, which has no kernels of its own: name a runtime key")
-    with lock:
+    with registry.lock:
         entry: Entry = operator.entry(key)
     if entry.registration is None:
         raise DispatchError(f"no kernel for {key.name} for {operator.name}")

@@ -1,4 +1,4 @@
-"""Which operator, kernel and declaration an error of generated code is about, found among the callers.
+"""Sources of errors of generated code: operator, kernel and declaration, found among the callers.
 
 Nobody tells a generated shim which operator it serves: that would cost every call. The error finds the shim among the
 callers instead, and the kernel in the shim's text.
@@ -17,8 +17,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim, kernels
-from opwright.dispatch.operator import operators
+from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim
+from opwright.dispatch.registry import registry
 from opwright.errors import ContractError
 from opwright.places import OURS
 
@@ -54,7 +54,7 @@ def wrong_result(problem: str, what: str) -> ContractError:
 def name_kernel(error: Exception, name: str, key: str) -> None:
     """Note on an error which operator's expression raised it, for which key, and where that is declared."""
 
-    operator = operators.get(name)
+    operator = registry.operators.get(name)
     if operator is None or name in str(error):
         return
     where = f", declared at {operator.where}" if operator.where else ""
@@ -65,7 +65,7 @@ def recorded_by(node: Any) -> str:
     """Return a line that names the operator which made a node and its backward function; "" where it is not known."""
 
     kind = type(node)
-    for name, by_key in kernels.copy().items():
+    for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
             for wrapper in (registration.kernel for registration in registrations):
                 if (
@@ -75,15 +75,15 @@ def recorded_by(node: Any) -> str:
                 ):
                     continue
                 code = getattr(wrapper.loaded.make, "__code__", None)
-                if name in operators and code is not None and kind.__name__ in _names_in(code):
-                    operator = operators[name]
+                if name in registry.operators and code is not None and kind.__name__ in _names_in(code):
+                    operator = registry.operators[name]
                     where = f", declared at {operator.where}" if operator.where else ""
                     return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
     return ""
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """The names that a function and those inside it use."""
+    """Return the names that a function and those inside it use."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names_in, inner))
 
@@ -101,9 +101,9 @@ def gradient_text(kind: type) -> str:
 
 
 def _served_by(code: CodeType) -> tuple[Any, str] | None:
-    """The operator and key that a generated function serves."""
+    """Return the operator and key that a generated function serves."""
 
-    for name, by_key in kernels.copy().items():
+    for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
             for registration in registrations:
                 kernel = registration.kernel
@@ -115,16 +115,16 @@ def _served_by(code: CodeType) -> tuple[Any, str] | None:
                         functions = (function,)
                     case _:
                         continue
-                if name in operators and any(
+                if name in registry.operators and any(
                     getattr(inspect.unwrap(f), "__code__", None) is code for f in functions if f
                 ):
-                    return operators[name], registration.key_name
+                    return registry.operators[name], registration.key_name
     return None
 
 
 @functools.lru_cache(maxsize=64)  # what draws arguments blindly meets the same error many times
 def _tree_of(code: CodeType) -> ast.AST | None:
-    """The syntax of a function; None where its text is not known."""
+    """Return the syntax of a function; None where its text is not known."""
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
         return ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
@@ -133,7 +133,7 @@ def _tree_of(code: CodeType) -> ast.AST | None:
 
 
 def _kernel_text(frame: FrameType) -> str:
-    """The kernel's call or expression in a shim's text, as far as that is known: the line that runs, checks aside."""
+    """Return the kernel's call or expression in a shim's text, as far as known: the line that runs, checks aside."""
     tree = _tree_of(frame.f_code)
     if tree is None:
         return ""
@@ -154,7 +154,7 @@ def _kernel_text(frame: FrameType) -> str:
 
 
 def _running(frame: FrameType) -> tuple[int, int] | None:
-    """Where the call that a frame is in begins, in the function's own lines: a line may hold several."""
+    """Return where a frame's present call begins, in the function's own lines: a line may hold several."""
     line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
     return None if line is None or column is None else (line - frame.f_code.co_firstlineno + 1, column)
 

@@ -38,12 +38,12 @@ other_names: Final = frozenset(_MEANT)
 
 
 def meant(name: str, declared: Collection[str]) -> str | None:
-    """The declared name that another name stands for, if it does."""
+    """Return the declared name that another name stands for, if it does."""
     return next((found for found in _MEANT.get(name, ()) if found in declared), None)
 
 
 def translated(function: str, declared: Collection[str], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by their declared names.
+    """Return the arguments by their declared names.
 
     Raises ArgumentError for one that is given by two names; names that stand for nothing stay as they are.
     """
@@ -59,8 +59,8 @@ def translated(function: str, declared: Collection[str], named: Mapping[str, Any
 
 
 def given_by_name(function: Callable[..., Any], values: Iterable[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """A call of a generated function by names alone: the values of its parameters, but those that were left out or are
-    their defaults, and what it was given by names of no parameter."""
+    """Return a call by names alone: the values of the function's parameters, but those that were left out or are their
+    defaults, and what it was given by names of no parameter."""
     code: Any = function.__code__
     count = code.co_argcount
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]

@@ -1,4 +1,4 @@
-"""How generated stubs find the kernel of a call.
+"""The search of generated stubs for the kernel of a call.
 
 Each function takes the operator, or the operators of a name of which one serves most calls, and the call's tensors. It
 returns the kernel that is stored for their keys, changed by the thread's modes. Where there is none yet, or something

@@ -48,7 +48,7 @@ def _tensors(operator: Operator, args: tuple[Any, ...]) -> Iterator[tuple[int, T
 
 
 def _common_device(operator: Operator, base: str, args: tuple[Any, ...]) -> Device:
-    """The device that decides. Raises RuntimeError where two tensors that must agree do not."""
+    """Return the device that decides. Raises RuntimeError where two tensors that must agree do not."""
     signature = operator.signature
     deciding = None
     for position, tensor in _tensors(operator, args):

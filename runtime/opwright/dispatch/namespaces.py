@@ -1,4 +1,4 @@
-"""`opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
+"""The tree `opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
-from opwright.dispatch.kernel_forms import kernels, lock
-from opwright.dispatch.lost import why_lost
-from opwright.dispatch.overloads import overloads
 from opwright.dispatch.packets import Packet, packet
+from opwright.dispatch.registry import registry
 from opwright.missing import missing_attribute
 
 if TYPE_CHECKING:
@@ -44,8 +42,8 @@ class Namespace:
 
     def _find(self, name: str) -> Packet | None:
         qualified = f"{self._name}::{name}"
-        with lock:  # so that nothing undefines it in between
-            known = overloads.get(qualified)
+        with registry.lock:  # so that nothing undefines it in between
+            known = registry.overloads.get(qualified)
             if known is None or not known.operators:
                 return None
             found = packet(qualified)
@@ -55,11 +53,8 @@ class Namespace:
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
-        return [
-            name.removeprefix(prefix)
-            for name, known in overloads.copy().items()  # threads may define others, also where a list of pairs is made
-            if known.operators and name.startswith(prefix)
-        ]
+        known = registry.overloads.copy()  # threads may define others, also where a list of pairs is made
+        return [name.removeprefix(prefix) for name in known if name.startswith(prefix) and known[name].operators]
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Ops, str]]:
         return getattr, (ops, self._name)
@@ -69,7 +64,8 @@ class Namespace:
 
 
 def forget(namespace: str, base: str) -> None:
-    """Let go of a packet whose operators may be gone, and of a namespace without packets. The lock is held."""
+    """Let go of a packet whose operators may be gone, and of a namespace without packets."""
+    registry.check_held()
     known = ops.__dict__.get(namespace)
     if known is not None:
         known.__dict__.pop(base, None)
@@ -78,9 +74,9 @@ def forget(namespace: str, base: str) -> None:
 
 
 def _why_not(qualified: str) -> str:
-    with lock:
-        found = [name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered]
-        return why_lost(qualified) or (": it has kernels, but is not defined yet" if found else "")
+    with registry.lock:
+        has_kernels = any(found and name.partition(".")[0] == qualified for name, found in registry.kernels.items())
+        return registry.why_lost(qualified) or (": it has kernels, but is not defined yet" if has_kernels else "")
 
 
 class Ops:
@@ -96,7 +92,7 @@ class Ops:
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted({name.partition("::")[0] for name, known in overloads.copy().items() if known.operators})
+        return sorted({name.partition("::")[0] for name, known in registry.overloads.copy().items() if known.operators})
 
     def __reduce__(self) -> str:
         return "ops"  # by name, as modules of functions are

@@ -14,18 +14,11 @@ from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
 from opwright.dispatch.declarations import arguments_of
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
-from opwright.dispatch.kernel_forms import (
-    Registration,
-    UserKernel,
-    as_key,
-    kernels,
-    lock,
-)
+from opwright.dispatch.kernel_forms import Registration, UserKernel, as_key
 from opwright.dispatch.keywords import given_by_name, translated
-from opwright.dispatch.lost import lost_definitions, lost_operators, why_lost
 from opwright.dispatch.overload_facts import OverloadFacts, QualifiedName
-from opwright.dispatch.overloads import drop_if_empty, overloads, shared_overloads
 from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DispatchKey, KeySet
@@ -34,15 +27,12 @@ from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.forward_rules import ForwardRule
     from opwright.dispatch.parts import Part
+    from opwright.dispatch.rule_table import GivenRule, RuleTable
 
-__all__ = ["Operator", "find_operator", "operators", "place_of"]
+__all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-
-
-operators: Final[dict[str, Operator]] = {}
 _READ: Final = frozenset(("arguments", "kwarg_only"))  # of the declaration
 _DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
 
@@ -56,8 +46,8 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "forward_rule", "kwarg_only",
-        "namespace", "overload", "part", "result", "straight_stub", "table", "tags",
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "kwarg_only",
+        "namespace", "overload", "part", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
     result: Callable[..., Any] | None  # makes of several results one with names
@@ -89,22 +79,9 @@ class Operator(OverloadFacts):
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.table: dict[int, Kernel] = {}
-        self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
+        self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._signature: Signature | None = None
-        with lock:
-            known = operators.setdefault(name, self)
-            if known is not self:
-                raise RegistrationError(
-                    f"{name} is defined multiple times with the same name and overload name: "
-                    f"first {place_of(known)}, then {place_of(self)}"
-                )
-            self.registrations = kernels.setdefault(name, {})
-            packet = shared_overloads(f"{self.namespace}::{self.base}")
-            packet.operators[self.overload] = self
-            packet.changed()
-            for lost in (name, f"{self.namespace}::{self.base}"):
-                lost_operators.forget(lost)
-                lost_definitions.forget(lost)
+        self.registrations = registry.define(self)
 
     @classmethod
     def named(cls, name: str, where: str, part: Part) -> Operator:
@@ -149,7 +126,7 @@ class Operator(OverloadFacts):
 
     @property
     def signature(self) -> Signature:
-        """The arguments as calls need them."""
+        """Return the arguments as calls need them."""
         if self._signature is None:
             self._signature = Signature(self)
         return self._signature
@@ -162,17 +139,17 @@ class Operator(OverloadFacts):
         return self.call(*self.signature.bind(args, kwargs))
 
     def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call with arguments by their other names, too (`keywords`)."""
+        """Call with arguments by their other names, too (`keywords`)."""
         return self(*args, **translated(self.base, self.signature.names, kwargs))
 
     def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        """Call with the values of the generated function's parameters, and with what was given by other names."""
         assert self._stub is not None
         return self.call_by_name((), given_by_name(self._stub, values, named))
 
     @property
     def stub(self) -> Kernel | None:
-        """The generated function for the operator, if there is one."""
+        """Return the generated function for the operator, if there is one."""
         return self._stub
 
     @stub.setter
@@ -213,7 +190,7 @@ class Operator(OverloadFacts):
     otherwise = call  # (`lookup`)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
-        """Plain arrays, sequences that are no lists, lists with None; or an error."""
+        """Call with plain arrays, sequences that are no lists, lists with None; or raise an error."""
         args = check_tensors(self, args)
         if active_modes() is None and is_all_numpy(self.signature, args):
             result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
@@ -222,7 +199,7 @@ class Operator(OverloadFacts):
         return result if self.result is None else self.result(*result)
 
     def convert(self, position: int, value: Any) -> Any:
-        """A value as kernels receive it for the argument at `position`. Raises ArgumentError."""
+        """Return a value as kernels receive it for the argument at `position`. Raises ArgumentError."""
         try:
             return self.signature.converters[position](value)
         except Mismatch as error:
@@ -248,7 +225,7 @@ class Operator(OverloadFacts):
             code = getattr(function, "__code__", None)
             where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
             registration = Registration(found, UserKernel(function), where)
-            with lock:
+            with registry.lock:
                 known = self.py_kernels.setdefault(found, registration)
                 if known is not registration:
                     raise RegistrationError(
@@ -263,11 +240,11 @@ class Operator(OverloadFacts):
     def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
         """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
         found = as_key(key)
-        with lock:
+        with registry.lock:
             return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
-        """The kernel for a keyset, composed and stored; the first that is looked for loads plug-ins. Raises
+        """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises
         DispatchError."""
         if plugins.are_loaded():
             return self._resolve(keys)
@@ -286,8 +263,8 @@ class Operator(OverloadFacts):
         # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
         # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
         while True:
-            with lock:
-                if operators.get(self.name) is not self:
+            with registry.lock:
+                if registry.operators.get(self.name) is not self:
                     raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
                 unloaded = find_unloaded(self, keys)
                 if unloaded is None:
@@ -299,21 +276,8 @@ class Operator(OverloadFacts):
                     continue
             unloaded()
 
-    def undefine(self) -> None:
-        """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
-        if operators.get(self.name) is self:
-            del operators[self.name]
-            name = f"{self.namespace}::{self.base}"
-            packet = overloads[name]
-            del packet.operators[self.overload]
-            packet.changed()
-            drop_if_empty(name)
-            if not any(self.registrations.values()):
-                kernels.pop(self.name, None)
-            self.forget_table()
-
     def forget_table(self) -> None:
-        """Drop everything computed from registrations. The lock is held."""
+        """Drop everything computed from registrations."""
         self.forget_entries()
         self.table.clear()
 
@@ -327,17 +291,12 @@ class Operator(OverloadFacts):
 Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
-def place_of(operator: Operator) -> str:
-    """Return where an operator is declared, as errors say it."""
-    return f"at {operator.where}" if operator.where else "at an unknown place"
-
-
 def find_operator(name: str) -> Operator:
-    """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
-    if name not in operators:
+    """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    if name not in registry.operators:
         plugins.load()
-    found = operators.get(name)
+    found = registry.operators.get(name)
     if found is None:
-        why = why_lost(name) or did_you_mean(name, operators)
+        why = registry.why_lost(name) or did_you_mean(name, registry.operators)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found

@@ -48,7 +48,7 @@ def check_out_variant(functional: Operator, out: Operator, /) -> None:
 
 
 def _inputs(schema: Any) -> Iterator[tuple[str, str, Any]]:
-    """Name, type and default of each argument that is only read. A symbolic integer is an int to a caller."""
+    """Yield name, type and default of each argument that is only read. A symbolic integer is an int to a caller."""
     for argument in schema.arguments:
         if not argument.is_write:
             yield argument.name, str(argument.type).replace("SymInt", "int"), argument.default

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.dispatch.entries import Entries
 from opwright.dispatch.function_schema import SchemaView
-from opwright.dispatch.kernel_forms import lock
-from opwright.dispatch.overloads import overloads
+from opwright.dispatch.registry import registry
 from opwright.dispatch.schema import parse
 from opwright.keys import DispatchKey, KeySet
 
@@ -45,12 +44,12 @@ class OverloadFacts(Entries):
 
     @property
     def schema(self) -> Any:
-        """The parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
+        """Return the parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
         return parse(self.name + self.declaration)
 
     @property
     def _schema(self) -> SchemaView:
-        """The schema as PyTorch shows it."""
+        """Return the schema as PyTorch shows it."""
         if self._shown_schema is None:
             self._shown_schema = SchemaView(self.schema, self.signature.defaults)
         return self._shown_schema
@@ -61,16 +60,21 @@ class OverloadFacts(Entries):
         return self._schema._is_view_op()
 
     @property
+    def packet_name(self) -> str:
+        """Return the qualified name without the overload's, `aten::add`."""
+        return f"{self.namespace}::{self.base}"
+
+    @property
     def siblings(self) -> dict[str, Operator]:
-        """All overloads of the name, this one too, by overload name."""
-        return overloads[f"{self.namespace}::{self.base}"].operators
+        """Return all overloads of the name, this one too, by overload name."""
+        return registry.overloads[self.packet_name].operators
 
     @property
     def overloadpacket(self) -> Packet:
-        """The packet of all overloads of the name."""
+        """Return the packet of all overloads of the name."""
         from opwright.dispatch.packets import find_packet
 
-        return find_packet(f"{self.namespace}::{self.base}")
+        return find_packet(self.packet_name)
 
     _overloadpacket = overloadpacket
 
@@ -107,13 +111,13 @@ class OverloadFacts(Entries):
         return KernelHandle(self, DispatchKey.AutogradCPU, registration)(*args, **kwargs)  # type: ignore[arg-type]
 
     def _decomposition(self) -> Any:
-        with lock:
+        with registry.lock:
             known = self.registrations.get(DispatchKey.CompositeImplicitAutograd)
             return known[-1] if known else None
 
     def has_kernel_for_any_dispatch_key(self, keyset: KeySet) -> bool:
         """Whether a kernel is registered for one of these runtime keys itself."""
-        with lock:
+        with registry.lock:
             return any(self.registrations.get(key) for key in keyset)
 
     def __str__(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -13,11 +12,9 @@ from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
-from opwright.dispatch.kernel_forms import lock
 from opwright.dispatch.keywords import other_names, translated, unknown_name
-from opwright.dispatch.lost import why_lost
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.overloads import overloads, shared_overloads
+from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
 from opwright.dispatch.wrapped_numbers import is_number, takes_numbers
 from opwright.errors import ArgumentError, DispatchError
@@ -26,7 +23,6 @@ from opwright.tensors.tensor import Tensor
 
 __all__ = ["Packet", "find_packet", "packet"]
 
-_packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
 _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _LISTS: Final = frozenset((list, tuple, Size))
@@ -37,7 +33,7 @@ _ONE_ELEMENT: Final = frozenset(
 
 
 class Packet:
-    """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
+    """A packet, `aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
 
     Calling it takes the first overload that fits.
     """
@@ -48,14 +44,14 @@ class Packet:
     def __init__(self, name: str) -> None:
         self.name = name
         self.namespace, _, self.base = name.partition("::")
-        with lock:
-            self._shared = shared_overloads(name)
+        with registry.lock:
+            self._shared = registry.shared_overloads(name)
         self.operators = self._shared.operators
         self._chosen = self._shared.chosen
 
     @property
     def stub(self) -> Callable[..., Any] | None:
-        """The generated function that does what calling the packet does, faster; None if there is none."""
+        """Return the generated function that does what calling the packet does, faster; None if there is none."""
         if self._shared.generated is None:
             for operator in tuple(self.operators.values()):
                 operator.load()
@@ -66,7 +62,7 @@ class Packet:
         return self.base
 
     def overloads(self) -> list[str]:
-        """The names of the overloads, `default` for the one without."""
+        """Return the names of the overloads, `default` for the one without."""
         return [name or "default" for name in self.operators]
 
     def __getattr__(self, name: str) -> Operator:
@@ -76,7 +72,7 @@ class Packet:
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
+            why = registry.why_lost(f"{self.name}.{overload}" if overload else self.name)
             message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
             raise missing_attribute(message, name, () if why else self.overloads())
         return found
@@ -122,7 +118,7 @@ class Packet:
         return operator.call(*bound)
 
     def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names of the first overload that they fit."""
+        """Return the arguments by the names of the first overload that they fit."""
         for operator in tuple(self.operators.values()):
             names = operator.signature.positions
             found = translated(self.base, names, kwargs)
@@ -135,7 +131,7 @@ class Packet:
         return translated(self.base, self._shared.names, kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
-        """The first overload that the arguments fit. Raises ArgumentError."""
+        """Return the first overload that the arguments fit. Raises ArgumentError."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
         return operator or self._choose(args, kwargs, key)[0]
@@ -157,7 +153,7 @@ class Packet:
                         reasons.append(str(error))
                     continue
                 if by_types and not takes_scalars:
-                    with lock:
+                    with registry.lock:
                         if tuple(self.operators.values()) == operators:
                             self._chosen[key] = operator
                 return operator, bound
@@ -181,8 +177,8 @@ Packet.__doc__ = ShownDocstring(Packet.__doc__)  # type: ignore[assignment]  # w
 
 
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the choice of an overload may be remembered by: the types of the arguments, and those of what lists hold.
-    None where types do not tell enough."""
+    """Return what the choice of an overload may be remembered by: the types of the arguments, and those of what lists
+    hold. None where types do not tell enough."""
     types: list[Any] = []
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
@@ -241,7 +237,7 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
 
 def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
-        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
+        return ArgumentError(f"{packet.name} has no overloads left{registry.why_lost(packet.name)}")
     if len(reasons) == 1:
         return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
@@ -249,20 +245,21 @@ def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
 
 
 def packet(name: str) -> Packet:
-    """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
-    with lock:
-        found = _packets.get(name)
+    """Return the packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
+    with registry.lock:
+        found = registry.packets.get(name)
         if found is None:
-            found = _packets[name] = Packet(name)
+            found = registry.packets[name] = Packet(name)
         return found
 
 
 def find_packet(name: str) -> Packet:
-    """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
-    if name not in overloads or not overloads[name].operators:
-        plugins.load()
-    known = overloads.get(name)
+    """Return the packet of a qualified name, if an overload is defined. Raises DispatchError."""
+    known = registry.overloads.get(name)
     if known is None or not known.operators:
-        why = why_lost(name) or did_you_mean(name, overloads)
+        plugins.load()
+        known = registry.overloads.get(name)
+    if known is None or not known.operators:
+        why = registry.why_lost(name) or did_you_mean(name, registry.overloads)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return packet(name)

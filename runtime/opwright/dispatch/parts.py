@@ -17,10 +17,10 @@ from types import ModuleType
 from typing import Any, Final
 
 from opwright.dispatch.forward_rules import name_rules
-from opwright.dispatch.kernel_forms import lock
-from opwright.dispatch.operator import Operator, operators
-from opwright.dispatch.registry import Row, WrapperRow
-from opwright.dispatch.registry import install as register
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registering import Row, WrapperRow
+from opwright.dispatch.registering import install as register
+from opwright.dispatch.registry import registry
 from opwright.locks.forks import wait_for_imports_of
 
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
@@ -67,8 +67,8 @@ def _named(
     part = Part(module)
     for row in rows:
         name = f"{namespace}::{row[0]}"
-        with lock:
-            known = operators.get(name)
+        with registry.lock:
+            known = registry.operators.get(name)
             if known is None:
                 Operator.named(name, places[name], part)
         if known is not None and (known.part is None or known.part.module != module):

@@ -25,7 +25,7 @@ __all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_num
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with sequences of tensors as lists and numbers as tensors, where the operator takes them.
+    """Return the arguments with sequences of tensors as lists and numbers as tensors, where the operator takes them.
 
     Raises ArgumentError for what is neither tensor nor array.
     """
@@ -81,8 +81,8 @@ def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
 def call_with_arrays(
     operator: Operator, args: tuple[Any, ...], keyset: int | None = None, find: Find | None = None
 ) -> Any:
-    """A call whose tensor arguments may be plain arrays. Without a keyset, keys come from the arguments and the modes.
-    `find` gives the kernel for the keys, if it is not the one that serves them.
+    """Call with tensor arguments that may be plain arrays. Without a keyset, keys come from the arguments and the
+    modes. `find` gives the kernel for the keys, if it is not the one that serves them.
 
     All plain: plain results. With a Tensor among them: Tensors, except written arrays, which are returned themselves.
     Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.
@@ -104,8 +104,8 @@ def call_with_arrays(
 
 
 def check_with_arrays(operator: Operator, args: tuple[Any, ...], result: Any, check: Callable[..., Any]) -> Any:
-    """What a function on plain arrays returned, checked as if the call had been on Tensors over these:
-    `check(result, args)` returns a Tensor, of which the array is returned."""
+    """Check what a function on plain arrays returned, as if the call had been on Tensors over these: `check(result,
+    args)` returns a Tensor, of which the array is returned."""
     call = _Call(operator, args)
     return call.unwrap(check(result, call.args))
 
@@ -156,7 +156,7 @@ class _Call:
         return tensor
 
     def unwrap(self, result: Any) -> Any:
-        """Results for the caller."""
+        """Return results for the caller."""
         for identity in self.written:
             tensor, array = self.originals[identity]
             if tensor.array is not storage_of(tensor).array:  # (the wrapped one: empty arrays get other strides)

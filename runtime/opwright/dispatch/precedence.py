@@ -25,7 +25,7 @@ _BACKEND_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What serves a key, and by which rule.
+    """An entry of the table: what serves a key, and by which rule.
 
     `rule` is what PyTorch's dump shows in brackets: `kernel`, `default backend kernel`, `math kernel`,
     `autograd kernel`, `backend fallback`, `ambiguous autogradother` or `missing`.
@@ -36,7 +36,7 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """The rule; `fallthrough` where the key is skipped."""
+        """Return the rule; `fallthrough` where the key is skipped."""
         return FALLTHROUGH if self.is_fallthrough else self.rule
 
     @property
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def kernel(self) -> Any:
-        """The function that serves the key, as it was registered; None where there is none or it is not loaded yet."""
+        """Return the function that serves the key, as registered; None where there is none or it is not loaded yet."""
         if self.registration is None:
             return None
         kernel = self.registration.kernel
@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def where(self) -> str:
-        """Where the registration was made."""
+        """Return where the registration was made."""
         return "" if self.registration is None else self.registration.where
 
 
@@ -70,7 +70,7 @@ _NOTHING: Final = Entry(None, MISSING)
 
 
 def compute_entry(key: DispatchKey, registered: _Registered, fallbacks: _Registered) -> Entry:
-    """What serves `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
+    """Return what serves `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
     found = (
         _newest(registered, key, "kernel")
         or _default_backend_kernel(key, registered)
@@ -96,7 +96,7 @@ def _default_backend_kernel(key: DispatchKey, registered: _Registered) -> Entry 
 
 
 def _math_kernel(key: DispatchKey, registered: _Registered) -> Entry | None:
-    """CompositeImplicitAutograd's kernel, unless the key belongs to a backend that has one of its own."""
+    """Return CompositeImplicitAutograd's kernel, unless the key belongs to a backend that has one of its own."""
     implicit = DispatchKey.CompositeImplicitAutograd
     if not registered.get(implicit) or (key is not DispatchKey.Undefined and not key.bit & ALIASES[implicit]):
         return None

@@ -1,252 +1,165 @@
-"""Registering and removing kernels: atomic, under one lock, each change dropping the tables it makes stale."""
+"""The registry: every operator, kernel and fallback of the process, under one lock."""
 
 from __future__ import annotations
 
-import re
-import warnings
+import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.devices import backend_named
-from opwright.dispatch.kernel_forms import (
-    ArrayKernel,
-    BackendSelect,
-    Boxed,
-    Composite,
-    Fallthrough,
-    Kernel,
-    Key,
-    Lazy,
-    LazyWrapper,
-    Registration,
-    Shim,
-    Unbound,
-    UserKernel,
-    Wrapper,
-    as_key,
-    fallbacks,
-    fallthrough_kernel,
-    kernels,
-    lock,
-)
-from opwright.dispatch.operator import Operator, find_operator, operators
+from opwright.dispatch.fallbacks import default_fallbacks
+from opwright.dispatch.introspection import described
+from opwright.dispatch.kernel_forms import Key, Registration
+from opwright.dispatch.lost import Lost
 from opwright.errors import RegistrationError
-from opwright.keys import BACKENDS, DispatchKey
-from opwright.places import caller
+from opwright.keys import DispatchKey
+from opwright.locks.forks import ForkLock
+from opwright.locks.registry_lock import RegistryLock
+from opwright.places import shown
 
-__all__ = [
-    "Handle",
-    "Removable",
-    "as_key",
-    "generated_namespaces",
-    "install",
-    "key_of_device",
-    "register",
-    "register_fallback",
-]
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+    from opwright.dispatch.packets import Packet
 
-Row = tuple[str, str, str, str, str, str]
-WrapperRow = tuple[str, str, str, str]
-generated_namespaces: Final[dict[str, str]] = {}  # and where the first operator of each is declared
-_FORMS = (
-    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Unbound, UserKernel, Wrapper,
-)  # fmt: skip
+__all__ = ["Overloads", "Registry", "registry"]
 
-_DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
+_LIBRARY: Final = (
+    ": the Library that %s, made at {where}, was garbage-collected and took it along; keep a reference to a Library "
+    "for as long as what it holds is needed"
+)
+_DEFINITION: Final = (
+    ": what custom_op returned for it, defined by {where}, was garbage-collected, and the operator with it; keep a "
+    "reference to that for as long as the operator is needed"
+)
 
 
-class Removable(Protocol):
-    """What was registered, and may be taken back."""
+class Overloads:
+    """The operators of one packet, in definition order, and which of them served the types of earlier calls.
+
+    `generated` is the generated function for all of them, `stub` the same until another one is defined that it knows
+    nothing of.
+    """
+
+    __slots__ = ("__weakref__", "chosen", "generated", "operators", "stub")
+
+    def __init__(self) -> None:
+        self.operators: dict[str, Operator] = {}
+        self.chosen: dict[Any, Operator] = {}
+        self.generated: Callable[..., Any] | None = None
+        self.stub: Callable[..., Any] | None = None
 
     @property
-    def name(self) -> str | None:
-        """The operator it is for; None for all."""
+    def names(self) -> frozenset[str]:
+        """Return the arguments of all operators, by name."""
+        return frozenset([a[0] for each in self.operators.copy().values() for a in each.arguments])
 
-    def remove(self) -> None:
-        """Take it back. Doing so again has no effect."""
+    def serve_by(self, function: Callable[..., Any], known: Iterable[Operator], *, gives_tuples: bool) -> None:
+        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
+        it `gives_tuples` of what they return as a list."""
+        self.generated = function
+        self.stub = None if gives_tuples else function
+        if not self.is_known(known):  # asked last: who defines one after this has the function forgotten
+            self.stub = None
+        function.__doc__ = described(self.operators.copy().values())  # what `help` has to say beyond the signature
 
-
-class Handle:
-    """One registration, to be taken back: the one before it then serves its key again."""
-
-    __slots__ = ("name", "registration")
-
-    def __init__(self, name: str | None, registration: Registration) -> None:
-        self.name = name  # of the operator; None for a fallback
-        self.registration = registration
-
-    def remove(self) -> None:
-        """Take the registration back. Doing so again has no effect."""
-        registration = self.registration
-        with lock:
-            if self.name is None:
-                found = fallbacks[registration.key]  # type: ignore[index]  # a fallback is at no foreign key
-            else:
-                found = kernels.get(self.name, {}).get(registration.key, [])
-            if registration in found:
-                found.remove(registration)
-                _forget_tables(self.name)
-            if self.name is not None and self.name not in operators and not any(kernels.get(self.name, {}).values()):
-                kernels.pop(self.name, None)
-
-    def __repr__(self) -> str:
-        return f"<Handle {self.name or 'fallback'} at {self.registration.key}>"
+    def is_known(self, known: Iterable[Operator]) -> bool:
+        """Whether these are the operators there are."""
+        return self.operators.keys() == {operator.overload for operator in known}
 
 
-def _registered_at(name: str | None, key: Key) -> list[Registration]:
-    if name is not None:
-        return kernels.setdefault(name, {}).setdefault(key, [])
-    assert isinstance(key, DispatchKey)  # register_fallback takes no other
-    return fallbacks.setdefault(key, [])
+class Registry:
+    """The tables of what is defined and registered. Who changes them holds `lock`, and `check_held` asserts it.
 
+    A look-up by name needs no lock. Who walks through a table that other threads may change walks through a copy.
+    """
 
-def _forget_tables(name: str | None) -> None:
-    """A fallback changes what every operator does."""
-    if name is None:
-        for operator in operators.copy().values():
+    def __init__(self) -> None:
+        self.lock = RegistryLock()
+        # For the parser and the templates, and to import them. Its holder never takes `lock`.
+        self.generating = ForkLock()
+        self.operators: dict[str, Operator] = {}  # by qualified name, `aten::add.Tensor`
+        # By the operator's name, whether it is defined or not. A name without either has no entry.
+        self.kernels: dict[str, dict[Key, list[Registration]]] = {}
+        self.fallbacks: dict[DispatchKey, list[Registration]] = default_fallbacks()
+        self.overloads: dict[str, Overloads] = {}  # by packet name, `aten::add`
+        # Those without operators, for the packets that are still held: they see what is defined under their name again.
+        self._empty: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
+        self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
+        self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
+        self.lost_operators = Lost(_LIBRARY % "defined it")  # by qualified name, with and without the overload's
+        self.lost_definitions = Lost(_DEFINITION)
+        self.lost_kernels = Lost(_LIBRARY % "registered one of its kernels")  # by the operator's qualified name
+
+    def check_held(self) -> None:
+        """Assert that this thread holds the lock."""
+        assert self.lock.is_held(), "the registry's lock must be held here"
+
+    def define(self, operator: Operator) -> dict[Key, list[Registration]]:
+        """Enter an operator, and return the kernels of its name. Raises RegistrationError for a name that is taken."""
+        with self.lock:
+            known = self.operators.setdefault(operator.name, operator)
+            if known is not operator:
+                raise RegistrationError(
+                    f"{operator.name} is defined multiple times with the same name and overload name: "
+                    f"first at {shown(known.where)}, then at {shown(operator.where)}"
+                )
+            packet = self._change_overloads(operator)
+            packet.operators[operator.overload] = operator
+            for lost in (self.lost_operators, self.lost_definitions):
+                lost.forget(operator.name, operator.packet_name)
+            return self.kernels.setdefault(operator.name, {})
+
+    def undefine(self, operator: Operator) -> None:
+        """Take an operator back. Its kernels stay registered for a later definition of the name."""
+        self.check_held()
+        if self.operators.get(operator.name) is operator:
+            del self.operators[operator.name]
+            packet = self._change_overloads(operator)
+            del packet.operators[operator.overload]
+            if not packet.operators:
+                self._empty[operator.packet_name] = self.overloads.pop(operator.packet_name)
+            self.drop_if_unused(operator.name)
+            while operator.rules:
+                operator.rules.popitem()[1].remove()
             operator.forget_table()
-    elif name in operators:
-        operators[name].forget_table()
 
+    def _change_overloads(self, operator: Operator) -> Overloads:
+        """Forget what followed from the operators that a packet has, and return these to be changed."""
+        found = self.shared_overloads(operator.packet_name)
+        found.chosen.clear()
+        found.stub = None
+        return found
 
-def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
-    """The kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
-    if isinstance(function, _FORMS):
-        return function
-    if function is fallthrough_kernel:
-        return Fallthrough()
-    if not callable(function):
-        raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
-    return UserKernel(function)
+    def shared_overloads(self, name: str) -> Overloads:
+        """Return the overloads of a packet, whether there are any yet or not."""
+        self.check_held()
+        found = self.overloads.get(name)
+        if found is None:
+            found = self.overloads[name] = self._empty.get(name) or Overloads()
+        return found
 
+    def registered(self, name: str | None, key: Key) -> list[Registration]:
+        """Return what is registered at a key, to be changed: for an operator, or with None for all."""
+        self.check_held()
+        if name is not None:
+            return self.kernels.setdefault(name, {}).setdefault(key, [])
+        assert isinstance(key, DispatchKey)  # register_fallback takes no other
+        return self.fallbacks.setdefault(key, [])
 
-def key_of_device(device_type: str) -> DispatchKey:
-    """The key of kernels for a device: `cpu`, `cuda` (there need be none), a backend's name; `default` is for all.
+    def drop_if_unused(self, name: str) -> None:
+        """Drop the entry of a name that is neither defined nor has kernels."""
+        self.check_held()
+        if name not in self.operators and not any(self.kernels.get(name, {}).values()):
+            self.kernels.pop(name, None)
 
-    Raises RuntimeError for a name that is none.
-    """
-    if device_type == "default":
-        return DispatchKey.CompositeExplicitAutograd
-    found = _DEVICE_KEYS.get(device_type)
-    return DispatchKey(backend_named(device_type).key) if found is None else found
-
-
-def register(
-    operator: Operator | str, key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = ""
-) -> Handle:
-    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
-
-    `kernel` is one of the forms of `opwright.dispatch.kernel_forms`, or a function on Tensors. Raises RegistrationError
-    for an unknown key, TypeError for what is no kernel.
-    """
-    name = operator if isinstance(operator, str) else operator.name
-    registration = Registration(as_key(key), as_kernel(kernel), where)
-    if registration.key is DispatchKey.Undefined:
-        raise RegistrationError(f"{name}: no kernel can be registered at Undefined; use CompositeExplicitAutograd")
-    with lock:
-        _registered_at(name, registration.key).append(registration)
-        _forget_tables(name)
-    return Handle(name, registration)
-
-
-def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int, kernel: Callable[..., Any]) -> Handle:
-    """Register a function on the arrays of a backend: called positionally with every argument, arrays for Tensors.
-
-    It returns new arrays, views of its arguments where the schema says so, and for written arguments the array it was
-    given, or None for all of them. `key` may be a backend's bit. Raises TypeError for what cannot be called.
-    """
-    if not callable(kernel):
-        raise TypeError(f"a kernel must be callable, got {type(kernel).__name__} {kernel!r}")
-    found = DispatchKey(key) if isinstance(key, int) else key
-    return register(operator, found, ArrayKernel(kernel), where=caller())
-
-
-def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = "") -> Handle:
-    """Register what serves a key for every operator without a kernel there: a function of `(operator, KeySet, args,
-    kwargs)`, or fallthrough_kernel.
-
-    Raises RegistrationError for alias and foreign keys, TypeError for what is no kernel.
-    """
-    found = as_key(key)
-    if not isinstance(found, DispatchKey) or not found.bit:
-        raise RegistrationError(f"a fallback serves a runtime key, and {found} is none")
-    form = as_kernel(kernel)
-    if isinstance(form, UserKernel):
-        form = Boxed(form.function)
-    registration = Registration(found, form, where)
-    with lock:
-        fallbacks.setdefault(found, []).append(registration)
-        _forget_tables(None)
-    return Handle(None, registration)
-
-
-def _silence(modules: Iterable[str]) -> None:
-    """Have NumPy say nothing of overflow, division by zero and the like in generated kernels, as PyTorch does."""
-    for folder in sorted({module.rpartition(".")[0] or module for module in modules}):
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(folder) + r"(\.\w+)?\Z")
-
-
-def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
-    """The rows to register: those bound to nothing give way to kernels of the operator that another package bound, and
-    are taken back where these rows bind one. The lock is held."""
-    rows = list(rows)
-    names = {name: name if "::" in name else f"{namespace}::{name}" for name, *_ in rows}
-    binding = {name for name, _, module, *_ in rows if module}
-    bound = set()
-    for name, qualified in names.items():
-        for found in find_operator(qualified).registrations.values():
-            if name in binding:
-                found[:] = [known for known in found if not isinstance(known.kernel, Unbound)]
-            elif not all(isinstance(known.kernel, Unbound) for known in found):
-                bound.add(name)
-    return [row for row in rows if row[2] or row[0] not in bound]
-
-
-def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
-    the wrappers: (operator, key, module, function); without a module, dispatch skips the key.
-
-    An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
-    namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
-    hides no kernel of another, at whatever key.
-    """
-    with lock:
-        rows = _without_hidden(namespace, rows)
-        _silence(_add_kernels(namespace, rows))
-        _add_wrappers(namespace, wrappers)
-
-
-def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
-    """Register kernels; return their modules, but for those of composites, which may be the user's."""
-    generated: set[str] = set()
-    for name, key_name, module, general, dense, arrays in rows:
-        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
-        generated_namespaces.setdefault(operator.namespace, operator.where)
-        key = as_key(key_name)
-        is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
-        form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
-        known = operator.registrations.setdefault(key, [])
-        if not _is_registered(form, known):
-            known.append(Registration(key, form, operator.where))
+    def forget_tables(self, name: str | None) -> None:
+        """Drop what the operator of that name has computed from registrations; with None, what all have."""
+        self.check_held()
+        for operator in self.operators.copy().values() if name is None else filter(None, [self.operators.get(name)]):
             operator.forget_table()
-        if module and not is_composite:
-            generated.add(module)
-    return generated
+
+    def why_lost(self, name: str) -> str:
+        """Return how an operator was lost, to go on with after a message; empty if it was not."""
+        return self.lost_operators.why(name) or self.lost_definitions.why(name)
 
 
-def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
-    for name, key_name, module, function in rows:
-        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
-        key = as_key(key_name)
-        known = operator.registrations.setdefault(key, [])
-        form: Kernel = LazyWrapper(module, function) if module else Fallthrough()
-        if _is_registered(form, known):
-            continue
-        # Nothing to do hides no kernel that is there.
-        known.insert(len(known) if module else 0, Registration(key, form, operator.where))
-        operator.forget_table()
-
-
-def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:
-    """Whether an import of the same package that was interrupted, or is done again, has registered the kernel."""
-    return any(type(each.kernel) is type(form) and repr(each.kernel) == repr(form) for each in known)
+registry: Final = Registry()

@@ -1,4 +1,4 @@
-"""What a kernel returned, checked against the declared returns."""
+"""The check of what a kernel returned against the declared returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Check = Callable[[Any], Any]
 
 
 class _Returns:
-    """What a kernel, a function, must return for an operator."""
+    """The values that a kernel, a function, must return for an operator."""
 
     def __init__(self, operator: Operator, function: Callable[..., Any], refuses_none: bool) -> None:
         self.operator = operator
@@ -38,19 +38,19 @@ class _Returns:
         self.checks = [_checker(text, refuses_none and not is_masked) for text in self.types]
 
     def check_nothing(self, result: Any) -> None:
-        """For an operator without results."""
+        """Check the result of an operator without results."""
         if result is not None:
             raise self.error("nothing", result, hint="declare the result, or return None")
 
     def check_one(self, result: Any) -> Any:
-        """For an operator with one."""
+        """Check the result of an operator with one."""
         try:
             return self.checks[0](result)
         except Mismatch as error:
             raise self.error(self.types[0], result, hint=str(error)) from None
 
     def check_several(self, result: Any) -> tuple[Any, ...]:
-        """For an operator with several, or a tuple of one."""
+        """Check the results of an operator with several, or a tuple of one."""
         types = self.types
         expected = f"{len(types)} values ({', '.join(types)})"
         if not isinstance(result, list | tuple):
@@ -93,8 +93,8 @@ _converters: Final[dict[str, Check]] = {}
 
 
 def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_none: bool = False) -> Check:
-    """A function from what a kernel returned to what the call returns: numbers converted, a list for several returns
-    made a tuple. It raises RuntimeError for a wrong type or count. None stands for a Tensor that was not computed; with
+    """Return a function from what a kernel returned to what the call returns: numbers converted, a list for several a
+    tuple. It raises RuntimeError for a wrong type or count. None stands for a Tensor that was not computed; with
     `refuses_none`, only where a mask tells the operator which results are wanted (`bool[3] output_mask`)."""
     returns = _Returns(operator, function, refuses_none)
     if not returns.types:
@@ -108,7 +108,7 @@ def as_tuple(result: Any) -> Any:
 
 
 def show_result(result: Any) -> str:
-    """The text of several results with names, a NamedTuple."""
+    """Return the text of several results with names, a NamedTuple."""
     shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
     return f"opwright.return_types.{type(result).__name__.removesuffix('_result')}(\n{shown})"
 
@@ -167,7 +167,7 @@ def _optional_tensors(value: Any) -> list[Any]:
 
 
 def _shown(value: Any) -> str:
-    """A value in a few words: tensors by their dtype and shape."""
+    """Return a value in a few words: tensors by their dtype and shape."""
     if value is None:
         return "None"
     if isinstance(value, Tensor):

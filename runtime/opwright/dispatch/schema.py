@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.dispatch.kernel_forms import generating
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ _WORDS: Final[dict[str, Any]] = {
 
 
 def parse(text: str) -> FunctionSchema:
-    """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
-    with generating.lock:
+    """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the place in it."""
+    with registry.generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
 
@@ -65,7 +65,7 @@ def parse_definition(text: str) -> FunctionSchema:
     Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
     one with, a default before `...`, a device without quotes, custom classes (there are none to register).
     """
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.schema.rules import schema_problems
     schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
@@ -90,13 +90,13 @@ def _refuse_classes(declared: Type) -> None:
 
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     """Return why calls written for `old` would break under `new`; nothing where they would not."""
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.schema.compat import incompatibilities as found
     return found(new, old)
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
-    """What an Operator is made of besides its name: declaration, arguments, and where the keyword-only ones begin."""
+    """Return the parts of an Operator besides its name: declaration, arguments, and where keyword-only ones begin."""
     text = str(schema)
     declaration = text[text.index("(") :]
     arguments = tuple(
@@ -117,14 +117,14 @@ def _default(value: Any) -> Any:
 
 
 def spell(value: Any) -> str:
-    """A Python value as a schema writes it as a default."""
+    """Return a Python value as a schema writes it as a default."""
     from opwright_codegen.schema.defaults import spell as written
 
     return written(value)
 
 
 def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
-    """An error message that shows the place in a text, as errors of schemas do."""
+    """Return an error message that shows the place in a text, as errors of schemas do."""
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.source import Source, Span
 
@@ -134,12 +134,12 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+    """Return the functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
 
     `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
     """
-    with generating.lock:
+    with registry.generating.lock:
         from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)

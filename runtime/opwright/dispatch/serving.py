@@ -1,6 +1,6 @@
-"""What lower rooms ask of this one (`opwright.hooks.Operators`)."""
+"""Answers of this room to lower ones (`opwright.hooks.Operators`)."""
 
 from opwright.dispatch.kernel_sources import wrong_result
-from opwright.dispatch.registry import register_array_kernel
+from opwright.dispatch.registering import register_array_kernel
 
 __all__ = ["register_array_kernel", "wrong_result"]

@@ -74,7 +74,7 @@ class Signature:
         self._find_aliases(arguments, returns)
 
     def _default(self, position: int, value: Any) -> Any:
-        """The default as kernels receive it: `int[2] x=1` means [1, 1]."""
+        """Return the default as kernels receive it: `int[2] x=1` means [1, 1]."""
         try:
             return self.converters[position](value)
         except Mismatch:
@@ -86,7 +86,7 @@ class Signature:
         self.aliases: tuple[int | None, ...] = tuple(found and sets.get(found[1]) for found in found_in)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Every argument in order, defaults filled in and all but tensors converted.
+        """Return every argument in order, defaults filled in and all but tensors converted.
 
         Raises ArgumentError for too many or missing arguments, unknown or repeated names, and values of wrong types.
         """
@@ -115,7 +115,7 @@ class Signature:
         return bound
 
     def split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call as kernels written in Python see it: keyword-only arguments by name, and neither trailing
+        """Split the call as kernels written in Python see it: keyword-only arguments by name, and neither trailing
         positional arguments nor keyword-only ones that equal their defaults."""
         end = self.positional
         while end and _equal(args[end - 1], self.defaults[end - 1]):
@@ -160,7 +160,7 @@ def _error(operator: Operator, problem: str) -> ArgumentError:
 
 
 def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
-    """The error for a value that its argument's type does not take."""
+    """Return the error for a value that its argument's type does not take."""
     name, text = operator.arguments[position][:2]
     if value is NOT_GIVEN:
         return _error(operator, f"is missing a value for argument '{name}' (position {position})")
@@ -169,12 +169,12 @@ def argument_error(operator: Operator, position: int, value: Any, reason: str = 
 
 
 def element(index: int, item: Any) -> str:
-    """The reason where an element of a list does not fit."""
+    """Return the reason where an element of a list does not fit."""
     return f"element {index} is {_shown(item)}"
 
 
 def _shown(value: Any) -> str:
-    """The type and the value, cut short."""
+    """Return the type and the value, cut short."""
     if value is None:
         return "None"
     if isinstance(value, Tensor):

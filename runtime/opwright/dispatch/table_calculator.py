@@ -1,11 +1,12 @@
-"""`opwright.dispatch.PythonDispatcher`: what table a set of keys would give, without an operator."""
+"""The `opwright.dispatch.PythonDispatcher`: what table a set of keys would give, without an operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.dispatch.kernel_forms import Key, Registration, UserKernel, as_key, fallbacks, fallthrough_kernel, lock
+from opwright.dispatch.kernel_forms import Key, Registration, UserKernel, as_key, fallthrough_kernel
 from opwright.dispatch.precedence import compute_entry
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import RUNTIME_KEYS, DispatchKey
 
@@ -13,7 +14,7 @@ __all__ = ["PythonDispatcher"]
 
 
 class PythonDispatcher:
-    """Computes dispatch tables from the keys that kernels are registered at, and shows them as aligned text.
+    """A calculator of dispatch tables from the keys that kernels are registered at, shown as aligned text.
 
     Each key's kernel is called `fn_KEY`. Method names are PyTorch's.
     """
@@ -36,16 +37,16 @@ class PythonDispatcher:
         self._registered = registered
 
     def registrations(self) -> str:
-        """The registered kernels, one a line."""
+        """Return the registered kernels, one a line."""
         rows = [(_name(key) + _mark(key), found[-1].where) for key, found in self._registered.items()]
         return _shown("Registered Kernels", rows)
 
     def dispatchTable(self) -> str:
-        """The kernel of every runtime key and the rule it follows from, one a line."""
+        """Return the kernel of every runtime key and the rule it follows from, one a line."""
         rows = []
         for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS)):
-            with lock:
-                entry = compute_entry(key, self._registered, fallbacks)
+            with registry.lock:
+                entry = compute_entry(key, self._registered, registry.fallbacks)
             is_default = entry.rule == "backend fallback"
             name = "fallthrough" if is_default else entry.where or entry.rule.replace(" ", "_")
             rows.append((key.name, f"{name} [{entry.rule}]"))

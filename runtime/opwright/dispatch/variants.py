@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from opwright.arrays.layouts import contiguous_strides
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.plans.forms import Form
 from opwright.plans.plan import Plan
@@ -22,7 +22,7 @@ def copy_written(value: _Tensors) -> _Tensors:
     """Return a copy of a tensor or plain array, copies of those in a list; None stays None."""
     if value is None:
         return value
-    copies: Any = [copy_written(item) for item in value] if isinstance(value, list) else ops.aten.clone(value)
+    copies: Any = [copy_written(item) for item in value] if isinstance(value, list) else aten["clone.default"](value)
     return copies  # type: ignore[no-any-return]  # as many as were given
 
 
@@ -35,7 +35,7 @@ def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
     if out.edge is not None or result.edge is not None:
         hooks.gradients().check_out(name, out, result)
     _plan(result).target(out)
-    copied: Tensor = ops.aten.copy_(out, result)
+    copied: Tensor = aten["copy_.default"](out, result)
     return copied
 
 
@@ -50,7 +50,7 @@ def write_outs(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> 
 def write_self(self: Tensor, result: Tensor) -> Tensor:
     """`self` with the elements of `result`. Raises RuntimeError if shape or dtype of the result do not fit it."""
     _plan(result).inplace(self)
-    copied: Tensor = ops.aten.copy_(self, result)
+    copied: Tensor = aten["copy_.default"](self, result)
     return copied
 
 

@@ -61,7 +61,7 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
 
 
 def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
+    """Return a tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
     number = wrap(array)
     if any(tensor.keys & META for tensor in tensors):
         fakes = hooks.fakes()
@@ -74,7 +74,7 @@ def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
-    """The number in its own dtype, to keep its value (300 beside int8), unless that would change the common dtype."""
+    """Return the number in its own dtype, to keep its value (300 beside int8), unless that changes the common dtype."""
     own = np.asarray(_as_plain(number, tensors))
     if result_type(*tensors, own) is common:
         return own
@@ -82,7 +82,7 @@ def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[A
 
 
 def _as_plain(number: Any, tensors: list[Any]) -> Any:
-    """The value of a symbolic number; beside tensors without data, any value of its type."""
+    """Return the value of a symbolic number; beside tensors without data, any value of its type."""
     kind = {SymInt: int, SymFloat: float, SymBool: bool}.get(type(number))
     if kind is None:
         return number
@@ -90,7 +90,7 @@ def _as_plain(number: Any, tensors: list[Any]) -> Any:
 
 
 def _operands(operator: Operator) -> list[int]:
-    """The positions of what is declared `Tensor` and not written."""
+    """Return the positions of what is declared `Tensor` and not written."""
     signature = operator.signature
     return [
         position

@@ -1,4 +1,4 @@
-"""What kernels ask of the array module (`xp`), for arrays without data: views and new memory, nothing that computes."""
+"""The array module (`xp`) of kernels for arrays without data: views and new memory, nothing that computes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def ndarray(shape: Sequence[int], dtype: DType, data: Any, strides: Sequence[int]) -> MetaArray:
-    """A view from an address on, as CuPy's constructor makes it."""
+    """Return a view from an address on, as CuPy's constructor makes it."""
     made: MetaArray = data.root.lying(shape, strides, data.offset)
     made.dtype = dtype
     return made
@@ -42,22 +42,22 @@ def empty_like(prototype: MetaArray, dtype: Any = None, *, shape: Sequence[Any] 
 
 
 def swapaxes(array: MetaArray, axis1: int, axis2: int) -> MetaArray:
-    """Two dimensions swapped."""
+    """Return the array with two dimensions swapped."""
     return array.swapaxes(axis1, axis2)
 
 
 def transpose(array: MetaArray, axes: Sequence[int] | None = None) -> MetaArray:
-    """The dimensions in another order, reversed if none is given."""
+    """Return the array with its dimensions in another order, reversed if none is given."""
     return array.T if axes is None else array.transpose(axes)
 
 
 def squeeze(array: MetaArray, axis: Any = None) -> MetaArray:
-    """Without the dimensions of size 1, or those of them that `axis` names."""
+    """Return the array without the dimensions of size 1, or those of them that `axis` names."""
     return array.squeeze((axis,) if isinstance(axis, int) else axis)
 
 
 def broadcast_to(array: MetaArray, shape: Sequence[int]) -> MetaArray:
-    """Repeated to a shape, with strides of 0."""
+    """Return the array repeated to a shape, with strides of 0."""
     new = len(shape) - array.ndim
     strides = [
         0 if guard_or_false(have == 1) and guard_or_true(want != 1) else step
@@ -67,8 +67,8 @@ def broadcast_to(array: MetaArray, shape: Sequence[int]) -> MetaArray:
 
 
 def split(array: MetaArray, parts: int | Sequence[int], axis: int = 0) -> list[MetaArray]:
-    """That many equal parts along an axis, or parts that end at the places given. Raises ValueError where they cannot
-    be equal."""
+    """Return that many equal parts along an axis, or parts that end at the places given. Raises ValueError where they
+    cannot be equal."""
     size = array.shape[axis]
     if isinstance(parts, int):
         if size % parts:
@@ -81,7 +81,7 @@ def split(array: MetaArray, parts: int | Sequence[int], axis: int = 0) -> list[M
 
 
 def __getattr__(name: str) -> Any:
-    """What is not here computes, or is not known."""
+    """Raise an error: a name that is not here computes, or is not known."""
     if name.startswith("__"):
         raise AttributeError(name)
     raise FakeKernelError(f"a kernel called xp.{name} on arrays without data, which have views alone: {WANTS_RULE}")
@@ -101,9 +101,9 @@ class lib:
     """The part of `numpy.lib` that view kernels use."""
 
     class stride_tricks:
-        """Views of any shape and strides."""
+        """The module of views of any shape and strides."""
 
         @staticmethod
         def as_strided(array: MetaArray, shape: Sequence[int], strides: Sequence[int]) -> MetaArray:
-            """A view from the first element on."""
+            """Return a view from the first element on."""
             return array.lying(shape, strides, array.offset)

@@ -1,4 +1,4 @@
-"""Arrays without data: what stands in for NumPy's and CuPy's on the meta device and in fake tensors.
+"""Arrays without data: they stand in for NumPy's and CuPy's on the meta device and in fake tensors.
 
 They look like NumPy's arrays, strides in bytes included, so that code that only looks at arrays (rules, view kernels,
 storages) runs on them as it is.
@@ -16,8 +16,8 @@ from opwright.arrays import devices, layouts
 from opwright.arrays.devices import Backend, Device, backend_named, element_strides
 from opwright.arrays.dtypes import DType, int64
 from opwright.arrays.layouts import Shape
+from opwright.arrays.simple import odd_bit_of
 from opwright.arrays.sizes import from_front, guard_or_false
-from opwright.arrays.storage import odd_bit
 from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright.tensors.tensor import Tensor
 
@@ -28,7 +28,7 @@ __all__ = ["META_PLACE", "MetaArray", "Place", "meta_array", "place_on", "wrap_m
 
 
 class Place:
-    """Where an array without data claims to be: a device, and the mode whose tensors it belongs to.
+    """The place that an array without data claims: a device, and the mode whose tensors it belongs to.
 
     Without a mode it is the meta device's. There is one Place for each mode and device, so that one comparison by
     identity checks both. `keys` is what a simple tensor there carries.
@@ -54,7 +54,7 @@ class Place:
 
 
 def _autograd_key(device: Device) -> int:
-    """That of the device the tensor claims: its CUDA kernels need no GPU to be differentiated."""
+    """Return the Autograd key of the device the tensor claims: its CUDA kernels need no GPU to be differentiated."""
     known = {"cpu": keys.AUTOGRAD_CPU, "cuda": keys.AUTOGRAD_CUDA, "meta": keys.AUTOGRAD_META}.get(device.type)
     return known or keys.autograd_of(backend_named(device).key)
 
@@ -63,7 +63,7 @@ _places: dict[Device, Place] = {}
 
 
 def place_on(device: Device) -> Place:
-    """The place without a mode on a device."""
+    """Return the place without a mode on a device."""
     found = _places.get(device)
     if found is None:
         found = _places.setdefault(device, Place(device))
@@ -86,7 +86,7 @@ WANTS_RULE = "give the operator a rule (`meta:` in its schema) or a fake kernel 
 
 
 class NoDataError(FakeKernelError, AttributeError):
-    """Tells that a kernel used an attribute that arrays without data do not have."""
+    """An error: a kernel used an attribute that arrays without data do not have."""
 
 
 class MetaArray:
@@ -112,27 +112,27 @@ class MetaArray:
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return layouts.count(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The bytes its elements would take."""
+        """Return the bytes its elements would take."""
         return self.size * self.dtype.itemsize
 
     @property
     def root(self) -> MetaArray:
-        """The array that stands for the memory: `base`, or itself."""
+        """Return the array that stands for the memory: `base`, or itself."""
         return self if self.base is None else self.base
 
     @property
@@ -142,17 +142,17 @@ class MetaArray:
 
     @property
     def flags(self) -> _Flags:
-        """`flags.c_contiguous`: surely row-major. Symbolic sizes are not asked, since asking would restrict them."""
+        """Return `flags.c_contiguous`: surely row-major. Symbolic sizes are not asked: that would restrict them."""
         is_row_major = not self.is_symbolic and layouts.is_contiguous(self.shape, element_strides(self))
         return _ROW_MAJOR if is_row_major else _OTHER
 
     @property
     def data(self) -> _Address:
-        """Where the first element would be: what CuPy's constructor takes."""
+        """Return where the first element would be: what CuPy's constructor takes."""
         return _Address(self.root, self.offset)
 
     def lying(self, shape: Sequence[int], strides: Sequence[int], offset: int) -> MetaArray:
-        """Another view of the same memory."""
+        """Return another view of the same memory."""
         made = MetaArray()
         made.shape = tuple(shape)
         made.strides = tuple(strides)
@@ -166,32 +166,32 @@ class MetaArray:
 
     @property
     def T(self) -> MetaArray:
-        """The dimensions in reverse order."""
+        """Return the array with its dimensions in reverse order."""
         return self.lying(self.shape[::-1], self.strides[::-1], self.offset)
 
     def transpose(self, *axes: Any) -> MetaArray:
-        """The dimensions in another order, as ints or one sequence of them."""
+        """Return the array with its dimensions in another order, given as ints or one sequence of them."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return self.lying([self.shape[i] for i in order], [self.strides[i] for i in order], self.offset)
 
     def swapaxes(self, first: int, second: int) -> MetaArray:
-        """Two dimensions swapped."""
+        """Return the array with two dimensions swapped."""
         order = list(range(self.ndim))
         order[first], order[second] = second, first
         return self.transpose(order)
 
     def reshape(self, shape: Shape) -> MetaArray:
-        """Another shape of a row-major array."""
+        """Return a row-major array in another shape."""
         return self.lying(shape, _bytes(layouts.contiguous_strides(shape), self.dtype), self.offset)
 
     def squeeze(self, axis: Sequence[int] | None = None) -> MetaArray:
-        """Without the dimensions of size 1, or those of them that `axis` names."""
+        """Return the array without the dimensions of size 1, or those of them that `axis` names."""
         gone = [i for i, size in enumerate(self.shape) if guard_or_false(size == 1)] if axis is None else axis
         kept = [i for i in range(self.ndim) if i not in gone]
         return self.lying([self.shape[i] for i in kept], [self.strides[i] for i in kept], self.offset)
 
     def __getitem__(self, index: Any) -> MetaArray:
-        """Basic indexing: ints, slices with a positive step, an ellipsis, None."""
+        """Index by ints, slices with a positive step, an ellipsis, None."""
         wanted = list(index) if isinstance(index, tuple) else [index]
         taken = sum(each is not None and each is not Ellipsis for each in wanted)
         at = next((i for i, each in enumerate(wanted) if each is Ellipsis), len(wanted))
@@ -216,10 +216,10 @@ class MetaArray:
         return meta_array, (self.shape, element_strides(self), self.dtype, self.place)
 
     def __setitem__(self, index: Any, value: object) -> None:
-        """There is no data to write."""
+        """Write nothing: there is no data."""
 
     def view(self, dtype: DType) -> MetaArray:
-        """The same memory as another dtype: the last dimension, which is dense, takes up the difference in size."""
+        """Return the memory as another dtype; the last, dense dimension takes up the difference in size."""
         made = self.lying(self.shape, self.strides, self.offset)
         old, new = self.dtype.itemsize, dtype.itemsize
         made.dtype = dtype
@@ -231,8 +231,8 @@ class MetaArray:
     # What would need the data
 
     def nonzero(self) -> tuple[MetaArray, ...]:
-        """The positions of a mask's true elements: as many as the data says, so an unbacked size where the mode has a
-        ShapeEnv. Raises DynamicOutputShapeError without."""
+        """Return the positions of a mask's true elements: as many as the data says, so an unbacked size where the mode
+        has a ShapeEnv. Raises DynamicOutputShapeError without."""
         from opwright.fake.context import dynamic_size
 
         found = dynamic_size(self.place, "the number of true elements of a mask", self.size)
@@ -254,7 +254,7 @@ _WHOLE = slice(None)
 
 
 def _taken(part: slice, size: int) -> tuple[int, int, int]:
-    """Where a slice begins, how many elements it takes, and its step. Symbolic bounds are within the size."""
+    """Return where a slice begins, how many elements it takes, and its step. Symbolic bounds are within the size."""
     if part == _WHOLE:
         return 0, size, 1
     if type(size) is int and all(type(each) in (int, type(None)) for each in (part.start, part.stop, part.step)):
@@ -278,7 +278,7 @@ class _Address:
 
 
 def meta_array(shape: Shape, strides: Shape, dtype: DType, place: Place) -> MetaArray:
-    """An array with memory of its own; strides in elements."""
+    """Return an array with memory of its own; strides in elements."""
     made = MetaArray()
     made.shape = shape
     made.strides = _bytes(strides, dtype)
@@ -295,10 +295,10 @@ def _bytes(strides: Shape, dtype: DType) -> Shape:
 
 
 def wrap_meta(array: MetaArray) -> Tensor:
-    """A new tensor on an array without data."""
+    """Return a new tensor on an array without data."""
     made = Tensor()
     made.array = array
-    made.keys = array.place.keys | odd_bit(array)
+    made.keys = array.place.keys | odd_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
     made.edge = None
     made.extra = None
     return made
@@ -306,14 +306,14 @@ def wrap_meta(array: MetaArray) -> Tensor:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _MetaBackend(Backend):
-    """Arrays without data say themselves which device they are on."""
+    """The backend of arrays without data, which say themselves which device they are on."""
 
     def device(self, array: MetaArray) -> Device:
-        """The device it claims."""
+        """Return the device that the array claims."""
         return array.place.device
 
     def keys_of(self, array: MetaArray) -> int:
-        """What a simple tensor on it carries."""
+        """Return the keys that a simple tensor on the array carries."""
         return array.place.keys
 
 

@@ -1,4 +1,4 @@
-"""What tensors without data cannot say: sizes and values that depend on data; and the fake kernel that asks."""
+"""Answers that tensors without data cannot give: sizes and values that depend on data; the fake kernel that asks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "read_item",
 
 
 class FakeContext:
-    """What a running fake kernel may ask for (`opwright.library.get_ctx()`)."""
+    """The requests of a running fake kernel (`opwright.library.get_ctx()`)."""
 
     def __init__(self, operator: str, mode: FakeTensorMode | None) -> None:
         self.operator = operator
         self._mode = mode
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
-        """A size that depends on data: an unbacked SymInt in [min, max].
+        """Return a size that depends on data: an unbacked SymInt in [min, max].
 
         Raises DynamicOutputShapeError where the FakeTensorMode has no ShapeEnv, ValueError for a `min` below 0 and a
         `max` below `min`.
@@ -47,7 +47,7 @@ running: Final[ContextVar[FakeContext | None]] = ContextVar("opwright_fake_kerne
 
 
 def dynamic_size(place: Place, what: str, most: int | None = None, least: int = 0) -> Any:
-    """An unbacked size for a result; `least` and `most` bound it, where they are known.
+    """Return an unbacked size for a result; `least` and `most` bound it, where they are known.
 
     Raises DynamicOutputShapeError without a ShapeEnv.
     """
@@ -57,7 +57,7 @@ def dynamic_size(place: Place, what: str, most: int | None = None, least: int = 
 
 
 def _env_for_sizes(mode: FakeTensorMode | None, what: str) -> ShapeEnv:
-    """The environment that makes sizes which depend on data. Raises DynamicOutputShapeError where there is none."""
+    """Return the environment that makes sizes from data. Raises DynamicOutputShapeError where there is none."""
     env = None if mode is None else mode.shape_env
     if env is None or not env.allow_dynamic_output_shape_ops:
         raise DynamicOutputShapeError(
@@ -68,7 +68,7 @@ def _env_for_sizes(mode: FakeTensorMode | None, what: str) -> ShapeEnv:
 
 
 def read_item(array: MetaArray, what: str) -> Any:
-    """The only element of an array without data: an unbacked number, where the mode has a ShapeEnv for it.
+    """Return the only element of an array without data: an unbacked number, where the mode has a ShapeEnv for it.
 
     Raises DataDependentOutputError elsewhere.
     """
@@ -85,8 +85,8 @@ def read_item(array: MetaArray, what: str) -> Any:
 
 
 def constant_of(tensor: Tensor) -> Any:
-    """The only element of a tensor that a FakeTensorMode made of a Python number, or of a view of one, unless its
-    memory was written to; None where it is not known."""
+    """Return the only element of a tensor that a FakeTensorMode made of a Python number, or of a view of one; None
+    where it is not known, as after a write to its memory."""
     extra, array = tensor.extra, tensor.array
     root = array.root
     is_as_made = extra is None or extra.storage is None or extra.storage.version == 0
@@ -96,7 +96,7 @@ def constant_of(tensor: Tensor) -> Any:
 
 
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
-    """The error of a call that reads data."""
+    """Return the error of a call that reads data."""
     place = array.place
     kind = "fake" if place.mode is not None else "meta" if place.device.type == "meta" else "wrapper"
     context = running.get()

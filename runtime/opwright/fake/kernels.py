@@ -23,7 +23,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def in_mode(function: Function) -> Function:
-    """A kernel over other operators, in the mode of its arguments: what it makes anew is fake too."""
+    """Return a kernel over other operators, run in the mode of its arguments: what it makes anew is fake too."""
 
     def call(*args: Any) -> Any:
         mode = mode_of(args)
@@ -54,8 +54,8 @@ def fake_kernel(name: str) -> Callable[[_F], _F]:
 
 
 def check_fake_kernel(operator: Operator, function: Function) -> Function:
-    """A user's fake kernel: in the mode of its arguments, with a context for `get_ctx()`; what it returns is without
-    data, and on the device of the arguments where it names none."""
+    """Return a user's fake kernel, run in the mode of its arguments, with a context for `get_ctx()`; what it returns is
+    without data, and on the device of the arguments where it names none."""
 
     run = in_mode(function)
 
@@ -87,7 +87,7 @@ def _checked(operator: Operator, result: Any, place: Place | None) -> Any:
 
 
 def mixed(operator: Operator) -> Function:
-    """What serves calls that have real tensors among those without data, or in a FakeTensorMode."""
+    """Return a kernel for calls that have real tensors among those without data, or in a FakeTensorMode."""
 
     def call(*args: Any) -> Any:
         mode = mode_of(args) or active_mode()

@@ -29,7 +29,7 @@ active_mode: Final = _active.get
 
 
 class FakeTensorMode(ThreadBlock):
-    """Makes fake tensors: shape, strides, dtype and a device ("cuda" needs no GPU), but no data.
+    """A maker of fake tensors: shape, strides, dtype and a device ("cuda" needs no GPU), but no data.
 
     `from_tensor(t)` gives the fake of a tensor. Within `with mode:` every new tensor is fake; operators on fake tensors
     give fake tensors anywhere. With a `shape_env` (`opwright.symbolic.ShapeEnv`) sizes of converted tensors are
@@ -54,14 +54,14 @@ class FakeTensorMode(ThreadBlock):
         self._fakes: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
 
     def place(self, device: Device) -> Place:
-        """The mode's place on a device."""
+        """Return the mode's place on a device."""
         found = self._places.get(device)
         if found is None:
             found = self._places.setdefault(device, Place(device, self))
         return found
 
     def from_tensor(self, tensor: Tensor, *, static_shapes: bool | None = None, source: str = "") -> Tensor:
-        """The fake of a tensor: the same one each time, and views of one tensor share their fakes' storage.
+        """Return the fake of a tensor: the same one each time, and views of one tensor share their fakes' storage.
 
         `source` names the tensor where its symbolic sizes are shown. A fake tensor of this mode is returned itself, one
         of another mode raises FakeKernelError.
@@ -124,7 +124,7 @@ OTHER_MODE: Final = (
 def _symbolic_layout(
     env: ShapeEnv, shape: layouts.Shape, strides: layouts.Shape, offset: int, source: str
 ) -> tuple[Any, Any, Any]:
-    """Sizes as symbols, and strides in terms of them where they follow from sizes."""
+    """Return sizes as symbols, and strides in terms of them where they follow from sizes."""
     sizes = tuple([env.create_symbol(size, f"{source}.size({dim})") for dim, size in enumerate(shape)])
     steps: dict[int, Any] = {}
     follows: dict[int, Any] = {1: 1}
@@ -139,14 +139,14 @@ def _symbolic_layout(
 
 
 class _FakeTensorType(type):
-    """Fake tensors are Tensors whose array has no data: there is no class of theirs to be an instance of."""
+    """The type of fake tensors: they are Tensors whose array has no data, and have no class of their own."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return is_fake(value)
 
 
 class FakeTensor(Tensor, metaclass=_FakeTensorType):
-    """What `isinstance` knows fake tensors by."""
+    """The class by which `isinstance` knows fake tensors."""
 
     __slots__ = ()
 
@@ -163,7 +163,7 @@ def is_fake(value: object) -> bool:
 
 
 def mode_of(args: Any) -> FakeTensorMode | None:
-    """The mode of the first fake tensor among arguments, lists of them included."""
+    """Return the mode of the first fake tensor among arguments, lists of them included."""
     for tensor in tensors_of(args):
         if type(tensor.array) is MetaArray and tensor.array.place.mode is not None:
             return tensor.array.place.mode
@@ -171,7 +171,7 @@ def mode_of(args: Any) -> FakeTensorMode | None:
 
 
 def new_place(device: object = None) -> Place:
-    """Where a new tensor without data is: with the active mode on the device asked for, or on the meta device."""
+    """Return the place of a new tensor without data: the active mode's on the device asked for, or the meta device."""
     mode = active_mode()
     if mode is None:
         return META_PLACE if device is None else place_on(as_device(device))
@@ -179,7 +179,7 @@ def new_place(device: object = None) -> Place:
 
 
 def as_fake_on(tensor: Tensor, device: object) -> Tensor:
-    """A new tensor's stand-in on a device, the tensor's own for None."""
+    """Return a new tensor's stand-in on a device, the tensor's own for None."""
     made = _stand_in(tensor, new_place(tensor.device if device is None else device))
     array = tensor.array
     if type(array) is np.ndarray and array.size == 1:
@@ -188,12 +188,12 @@ def as_fake_on(tensor: Tensor, device: object) -> Tensor:
 
 
 def as_fake_beside(tensor: Tensor, other: Tensor) -> Tensor:
-    """A new tensor's stand-in where another one without data is."""
+    """Return a new tensor's stand-in where another one without data is."""
     return _stand_in(tensor, other.array.place)
 
 
 def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
-    """A real tensor's stand-in: the mode's fake of it, or one on its device without a mode."""
+    """Return a real tensor's stand-in: the mode's fake of it, or one on its device without a mode."""
     if type(tensor.array) is MetaArray:
         return tensor
     if mode is not None:

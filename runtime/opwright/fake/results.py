@@ -1,4 +1,4 @@
-"""What generated fake kernels are made of: from a rule's plan to a tensor without data."""
+"""Results of generated fake kernels: from a rule's plan to a tensor without data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]
 
 
 def place_of(*arrays: MetaArray | None) -> Place:
-    """Where the results of a call are: with its operands, tensors of no dimension on the CPU aside.
+    """Return where the results of a call are: with its operands, tensors of no dimension on the CPU aside.
 
     Raises FakeKernelError for two modes, RuntimeError for two devices.
     """
@@ -27,7 +27,7 @@ def place_of(*arrays: MetaArray | None) -> Place:
 
 
 def place_of_first(array: MetaArray, *others: MetaArray | None) -> Place:
-    """Where the results of a call are whose operands may be on several devices (`copy_`, indexing): with the first.
+    """Return where the results of a call are whose operands are on several devices (`copy_`, indexing): with the first.
 
     Raises FakeKernelError for two modes.
     """
@@ -54,7 +54,7 @@ def _common(first: MetaArray, second: MetaArray) -> MetaArray:
 
 
 def fake(place: Place, plan: Plan) -> Tensor:
-    """A new tensor as the plan says."""
+    """Return a new tensor as the plan says."""
     form: Form = plan.form
     array = MetaArray()
     array.shape = form.shape
@@ -72,12 +72,12 @@ def fake(place: Place, plan: Plan) -> Tensor:
 
 
 def new_fake(plan: Plan) -> Tensor:
-    """A factory's result: on the device the plan says, with the active mode."""
+    """Return a factory's result: on the device the plan says, with the active mode."""
     return fake(new_place(plan.device), plan)
 
 
 def fake_like(array: MetaArray, dtype: DType) -> Tensor:
-    """A new tensor of the layout of a row-major array, of its dtype or bool: what simple pointwise calls come to."""
+    """Return a new tensor of the layout of a row-major array, of its dtype or bool, as simple pointwise calls do."""
     result = MetaArray()
     result.shape = array.shape
     result.strides = array.strides if dtype is array.dtype else tuple([s // array.itemsize for s in array.strides])

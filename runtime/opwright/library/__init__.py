@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from opwright.dispatch.kernel_forms import Key, as_key, fallthrough_kernel, lock
+from opwright.dispatch.kernel_forms import Key, as_key, fallthrough_kernel
 from opwright.dispatch.kernel_handles import get_kernel
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.out_variants import check_out_variant, to_out_variant
-from opwright.dispatch.registry import key_of_device, register_array_kernel
+from opwright.dispatch.registering import key_of_device, register_array_kernel
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
@@ -89,7 +90,7 @@ def define(
         library = qualname
 
         def define_with_kernel(function: _Function) -> _Function:
-            with lock:
+            with registry.lock:
                 library.impl(library.define(schema, alias_analysis), function)
             return function
 
@@ -145,7 +146,7 @@ def impl(
 
     def register_function(function: _Function) -> _Function:
         library = lib or lasting_library(namespace)
-        with lock:
+        with registry.lock:
             for key in keys:
                 library.impl(op, function, key)
         return function
@@ -157,7 +158,7 @@ def impl(
 
 
 def _key(name: str) -> Key:
-    """A device's key, or the key of that name."""
+    """Return a device's key, or the key of that name."""
     try:
         return as_key(name)
     except RegistrationError:

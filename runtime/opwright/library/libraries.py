@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from opwright.dispatch import schema as _schema
-from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallbacks, fallthrough_kernel, kernels, lock
-from opwright.dispatch.lost import lost_kernels, lost_operators
+from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright.dispatch.namespaces import forget
-from opwright.dispatch.operator import Operator, operators
-from opwright.dispatch.registry import Removable, as_key, generated_namespaces, register, register_fallback
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registering import Removable, as_key, register, register_fallback
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.library.schema_tags import check_tagged
-from opwright.places import OURS, Place, caller
+from opwright.places import OURS, Place, caller, shown
 from opwright.tags import as_tags
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
@@ -49,9 +49,9 @@ class Library:
         self.kind = kind
         self.dispatch_key: Key | None = as_key(dispatch_key) if dispatch_key else None
         self.where = caller()
-        with lock:
+        with registry.lock:
             self._contents = Contents(ns, kind == "DEF", self.where)
-            self._keep = lock.watch(self, self._contents.collect)
+            self._keep = registry.lock.watch(self, self._contents.collect)
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
         """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
@@ -72,11 +72,11 @@ class Library:
         declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
         name = str(parsed.name) if parsed.name.namespace else f"{self.ns}::{parsed.name}"
         where = caller()
-        with lock:
+        with registry.lock:
             self._check_alive()
-            known = operators.get(name)
+            known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                known.undefine()  # its kernels serve the operator that takes its place
+                registry.undefine(known)  # its kernels serve the operator that takes its place
             operator = Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=given)
             self._contents.operators.append(operator)
         return name.removeprefix(f"{self.ns}::")
@@ -103,18 +103,18 @@ class Library:
         name = self._qualified(op_name)
         key = self._key(dispatch_key)
         where = caller()
-        with lock:
+        with registry.lock:
             self._check_alive()
             earlier = _earlier(name, key)
             if not allow_override:
                 _check_free(name, key)
-            if key is DispatchKey.Meta and kernels.get(name, {}).get(DispatchKey.CompositeImplicitAutograd):
+            if key is DispatchKey.Meta and registry.kernels.get(name, {}).get(DispatchKey.CompositeImplicitAutograd):
                 raise RegistrationError(
                     f"{name} needs no kernel for tensors without data: it has a CompositeImplicitAutograd kernel, "
                     "which runs on them; give the operators it calls such kernels"
                 )
             self._contents.handles.append(register(name, _name(key), kernel, where=where))
-            lost_kernels.forget(name)
+            registry.lost_kernels.forget(name)
         if key is not DispatchKey.Meta and earlier is not None and not where.is_rerun_of(earlier):
             _warn_of_override(name, key, earlier, where)
 
@@ -134,9 +134,10 @@ class Library:
             raise RegistrationError("a fallback needs a dispatch key")
         key = _name(self._key(dispatch_key))
         where = caller()
-        with lock:
+        with registry.lock:
             self._check_alive()
-            known = next((each for each in fallbacks.get(as_key(key), ()) if isinstance(each.where, Place)), None)  # type: ignore[arg-type]
+            fallbacks = registry.fallbacks.get(as_key(key), ())  # type: ignore[arg-type]  # a foreign key has none
+            known = next((each for each in fallbacks if isinstance(each.where, Place)), None)
             if known is not None and not where.is_rerun_of(known.where):
                 raise RegistrationError(
                     f"{key} has a fallback already, registered at {known.where}: there is one for a key, and this one, "
@@ -155,8 +156,8 @@ class Library:
         TypeError for what cannot be called.
         """
         name = self._qualified(op_name)
-        with lock:
-            if name not in operators:
+        with registry.lock:
+            if name not in registry.operators:
                 raise RegistrationError(f"operator {name} does not exist: define it before its fake kernel")
             self.impl(name, fn, DispatchKey.Meta, allow_override=allow_override)
         return fn
@@ -165,14 +166,14 @@ class Library:
 
     def keep(self, *make: Callable[[], Removable]) -> None:
         """Call each to register something that ends with the library. Raises RegistrationError if it was destroyed."""
-        with lock:
+        with registry.lock:
             self._check_alive()
             for each in make:
                 self._contents.handles.append(each())
 
     def destroy(self) -> None:
         """Take back everything the library defined and registered. Doing so again has no effect."""
-        with lock:
+        with registry.lock:
             self._keep()
             self._contents.take_back()
 
@@ -209,10 +210,10 @@ class Library:
 
 
 class Contents:
-    """Keeps what a library added; apart from it, so that it can be taken back when the library is garbage. Made and
-    changed with the lock held."""
+    """The things that a library added; apart from it, so that they can be taken back when the library is garbage."""
 
     def __init__(self, ns: str, is_definer: bool, where: Place) -> None:
+        registry.check_held()
         self.ns = ns
         self.is_definer = is_definer
         self.where = where
@@ -224,7 +225,7 @@ class Contents:
             if known is not None and where.is_rerun_of(known.where):
                 known.take_back()
                 known = None
-            earlier = generated_namespaces.get(ns) or (known and known.where)
+            earlier = registry.generated_namespaces.get(ns) or (known and known.where)
             if earlier:
                 raise RegistrationError(
                     f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
@@ -234,29 +235,28 @@ class Contents:
 
     def take_back(self) -> None:
         """Remove everything, newest first."""
-        with lock:
+        with registry.lock:
             self.is_destroyed = True
             while self.handles:
                 self.handles.pop().remove()
             while self.operators:
                 operator = self.operators.pop()
-                operator.undefine()
+                registry.undefine(operator)
                 forget(operator.namespace, operator.base)
             if self.is_definer and _definers.get(self.ns) is self:
                 del _definers[self.ns]
 
     def collect(self) -> None:
         """Remove everything, for a library that nobody holds any more; errors about what is missing will say so."""
-        with lock:
+        with registry.lock:
             defined = list(self.operators)
             served = [handle.name for handle in self.handles if handle.name is not None]
             self.take_back()
             for operator in defined:
-                lost_operators.note(f"{operator.namespace}::{operator.base}", self.where)
-                lost_operators.note(operator.name, self.where)
+                registry.lost_operators.note(self.where, operator.packet_name, operator.name)
             for name in served:
-                if name in operators:
-                    lost_kernels.note(name, self.where)
+                if name in registry.operators:
+                    registry.lost_kernels.note(self.where, name)
 
 
 def _is_kernel(fn: Any) -> bool:
@@ -279,8 +279,9 @@ def _boxed(fn: Callable[..., Any], with_keyset: bool) -> Boxed:
 
 
 def _check_free(name: str, key: Key) -> None:
-    """Raise RegistrationError where a library has registered a kernel. The lock is held."""
-    for known in kernels.get(name, {}).get(key, ()):
+    """Raise RegistrationError where a library has registered a kernel."""
+    registry.check_held()
+    for known in registry.kernels.get(name, {}).get(key, ()):
         if isinstance(known.kernel, UserKernel):
             raise RegistrationError(
                 f"{name} already has a kernel for {_name(key)}, registered at {known.where}; "
@@ -289,9 +290,10 @@ def _check_free(name: str, key: Key) -> None:
 
 
 def _earlier(name: str, key: Key) -> str | None:
-    """Return where the kernel that serves an operator's key was registered. The lock is held."""
-    known = kernels.get(name, {}).get(key)
-    return known[-1].where or "an unknown place" if known else None
+    """Return where the kernel that serves an operator's key was registered."""
+    registry.check_held()
+    known = registry.kernels.get(name, {}).get(key)
+    return shown(known[-1].where) if known else None
 
 
 def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
@@ -316,8 +318,8 @@ _lasting: Final[dict[str, Library]] = {}
 
 
 def lasting_library(namespace: str) -> Library:
-    """The library of a namespace that is never destroyed, for what is registered without one."""
-    with lock:
+    """Return the library of a namespace that is never destroyed, for what is registered without one."""
+    with registry.lock:
         found = _lasting.get(namespace)
         if found is None:
             found = _lasting[namespace] = Library(namespace, "FRAGMENT")
@@ -329,7 +331,7 @@ def _name(key: Key) -> str:
 
 
 def split_name(qualname: object, function: str) -> tuple[str, str]:
-    """The namespace of a qualified name, and the rest. Raises ValueError."""
+    """Return the namespace of a qualified name, and the rest. Raises ValueError."""
     if not isinstance(qualname, str):
         raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")
     namespace, separator, name = qualname.partition("::")
@@ -340,7 +342,7 @@ def split_name(qualname: object, function: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def scoped_library(ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> Iterator[Library]:
-    """A Library that is destroyed at the end of the block."""
+    """Yield a Library that is destroyed at the end of the block."""
     library = Library(ns, kind, dispatch_key)
     try:
         yield library

@@ -1,4 +1,4 @@
-"""What the tags `out` and `inplace` ask of a schema that is defined with them."""
+"""The demands of the tags `out` and `inplace` on a schema that is defined with them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _inplace_problem(schema: _Schema) -> str:
 
 
 def _alias_problem(schema: _Schema, position: int, name: str, annotation: str) -> str:
-    """What keeps a return from being the argument of that name."""
+    """Return what keeps a return from being the argument of that name."""
     found = schema.returns[position]
     if str(found.type) != "Tensor":
         return f"must return '{name}': return {position} is {found.type}"

@@ -1,4 +1,4 @@
-"""Keeps whole what `os.fork` must not divide: locks, and the loading of modules.
+"""Forks: what `os.fork` must not divide is kept whole, locks and the loading of modules.
 
 Note [Forks]: a child process has one thread, a copy of the one that forked. What another thread held it holds for ever,
 and what another had done by half stays so: a child would wait for a lock, or for a module that nobody goes on loading.
@@ -80,7 +80,7 @@ def wait_for_imports_of(package: str) -> None:
 
 
 def _loading_elsewhere() -> list[str]:
-    """The modules that other threads are importing."""
+    """Return the modules that other threads are importing."""
     me = threading.get_ident()
     held = [(name, lock) for name, reference in list(_module_locks.items()) if (lock := reference()) is not None]
     return [name for name, lock in held if lock.owner not in (None, me)]
@@ -92,7 +92,7 @@ def _is_anyone_busy() -> bool:
 
 
 def _forget_half_loaded() -> None:
-    """In a child process: nobody goes on loading these modules, nor lets go of their locks."""
+    """Forget these modules, in a child process: nobody goes on loading them, nor lets go of their locks."""
     for name in _loading_elsewhere():
         _module_locks.pop(name, None)
         if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
@@ -100,7 +100,7 @@ def _forget_half_loaded() -> None:
 
 
 class _Fork:
-    """One fork: what is held over it."""
+    """The state of one fork: what is held over it."""
 
     def __init__(self) -> None:
         self.signals = HeldSignals() if is_main_thread() else None

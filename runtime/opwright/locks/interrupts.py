@@ -25,7 +25,7 @@ def is_main_thread() -> bool:
 
 
 class HeldSignals:
-    """Notes the signals that a Python function handles, from when it is made until `deliver`; then that is called.
+    """The signals that a Python function handles, noted until `deliver`; then that function is called.
 
     Note [Interrupts]: Python runs the handler of a signal between any two bytecodes of the main thread, and most
     handlers raise: Ctrl-C is a KeyboardInterrupt wherever the thread happens to be. Between two changes that belong

@@ -59,6 +59,10 @@ class RegistryLock:
             if signals is not None:
                 signals.deliver()
 
+    def is_held(self) -> bool:
+        """Whether this thread holds the lock."""
+        return self._owner == threading.get_ident()
+
     def _release(self) -> HeldSignals | None:
         signals, self._held_signals = self._held_signals, None
         self._owner = None

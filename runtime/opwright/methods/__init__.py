@@ -1,4 +1,4 @@
-"""What Tensor does over operators: importing this installs it."""
+"""The methods of Tensor over operators: importing this installs them."""
 
 from opwright.methods import casting, exchange, functional, indexing, printing, subclassing, values
 

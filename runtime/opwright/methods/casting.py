@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from opwright.arrays import dtypes
 from opwright.arrays.devices import Device, as_device
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor, install_methods
 
 _bool = bool  # Castable has a method of that name
@@ -42,15 +41,18 @@ class Castable:
             names = ("device", "dtype", "non_blocking", "copy")
             options = dict(zip(names, arguments, strict=False)) | options
             arguments = arguments[len(names) :]
-        return _call("to", self, *arguments, **options)
+        moved: Tensor = aten["to"](self, *arguments, **options)
+        return moved
 
     def cpu(self: _Moves) -> Tensor:
         """On the CPU."""
-        return _call("to", self, device=Device("cpu"))
+        moved: Tensor = aten["to"](self, device=Device("cpu"))
+        return moved
 
     def cuda(self: _Moves, device: object = None) -> Tensor:
         """On a CUDA device, the current one unless told otherwise."""
-        return _call("to", self, device=as_device("cuda" if device is None else device))
+        moved: Tensor = aten["to"](self, device=as_device("cuda" if device is None else device))
+        return moved
 
     def float(self: _Moves) -> Tensor:
         """As float32."""
@@ -108,7 +110,8 @@ class Castable:
     @property
     def mT(self) -> Tensor:
         """The view with its last two dimensions swapped."""
-        return _call("mT", self)
+        view: Tensor = aten["mT.default"](self)
+        return view
 
     @property
     def H(self: _Moves) -> Tensor:
@@ -118,12 +121,14 @@ class Castable:
     @property
     def mH(self) -> Tensor:
         """The conjugate transpose of the last two dimensions."""
-        return _call("mH", self)
+        view: Tensor = aten["mH.default"](self)
+        return view
 
     @property
     def real(self) -> Tensor:
         """The real parts, as a view; a real tensor itself. What is assigned is written into them."""
-        return _call("real", self)
+        view: Tensor = aten["real.default"](self)
+        return view
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -132,26 +137,12 @@ class Castable:
     @property
     def imag(self) -> Tensor:
         """The imaginary parts, as a view. Raises RuntimeError for a real tensor."""
-        return _call("imag", self)
+        view: Tensor = aten["imag.default"](self)
+        return view
 
     @imag.setter
     def imag(self, value: Any) -> None:
         self.imag[...] = value
-
-
-@cache
-def _aten() -> Any:
-    return ops.aten
-
-
-@cache
-def _to_dtype() -> Any:
-    return _aten().to.dtype
-
-
-def _call(name: str, *arguments: Any, **options: Any) -> Tensor:
-    result: Tensor = getattr(_aten(), name)(*arguments, **options)
-    return result
 
 
 def _is_device(value: object) -> _bool:
@@ -167,5 +158,5 @@ def _is_device(value: object) -> _bool:
 
 def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
     """`to.dtype`, with no search for the overload that is meant."""
-    result: Tensor = _to_dtype()(tensor, dtype)
+    result: Tensor = aten["to.dtype"](tensor, dtype)
     return result

@@ -1,4 +1,4 @@
-"""How tensors meet the rest of Python: NumPy's protocols, DLPack, the CUDA array interface, pickle and copy."""
+"""Protocols by which tensors meet the rest of Python: NumPy's, DLPack, the CUDA array interface, pickle and copy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Exchangeable:
     __array_priority__ = 1000
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """The data for NumPy, sharing memory unless a dtype or `copy=True` asks otherwise. Raises as `numpy()` does."""
+        """Return the data for NumPy, sharing memory unless a dtype or `copy=True` asks otherwise. Raises as `numpy`."""
         array: np.ndarray[Any, Any] = self.numpy()  # type: ignore[attr-defined]
         wanted = array.dtype if dtype is None else np.dtype(dtype)  # type: ignore[call-overload]
         if copy is False and wanted != array.dtype:
@@ -51,7 +51,7 @@ class Exchangeable:
         return array.astype(wanted, copy=copy is True)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """`ndarray + Tensor` is the tensor's reflected operator; others compute on the arrays and give a Tensor."""
+        """Compute `ndarray + Tensor` by the tensor's reflected operator; others on the arrays, giving a Tensor."""
         left, right = inputs[0], inputs[-1]
         if method == "__call__" and len(inputs) == 2 and not options and not isinstance(left, Tensor):
             reflected = getattr(right, _REFLECTED.get(ufunc.__name__, ""), None)
@@ -93,7 +93,7 @@ class Exchangeable:
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule over the same memory.
+        """Return a DLPack capsule over the same memory.
 
         Raises BufferError if gradients are recorded or the array cannot be exported, RuntimeError for a tangent.
         """

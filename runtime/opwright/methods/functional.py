@@ -6,14 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import install_methods
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
-
-
-def _aten() -> Any:
-    return ops.aten
 
 
 def unique(
@@ -26,9 +22,9 @@ def unique(
     """The unique elements in order, or the unique slices of `dim`; with them, in a tuple, where each input element's
     equal stands among them (`return_inverse`) and how often each occurs (`return_counts`)."""
     if dim is None:
-        found = _aten()._unique2(input, sorted, return_inverse, return_counts)
+        found = aten["_unique2"](input, sorted, return_inverse, return_counts)
     else:
-        found = _aten().unique_dim(input, dim, sorted, return_inverse, return_counts)
+        found = aten["unique_dim"](input, dim, sorted, return_inverse, return_counts)
     return _asked_for(found, return_inverse, return_counts)
 
 
@@ -36,7 +32,7 @@ def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
-    found = _aten().unique_consecutive(input, return_inverse, return_counts, dim)
+    found = aten["unique_consecutive"](input, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
 
 
@@ -65,7 +61,7 @@ def norm(
             raise RuntimeError(f"norm: the order 'fro' is for one or two dimensions, but got {len(dim)}")
     order = 2 if p is None or isinstance(p, str) else p
     options = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
-    return _aten().linalg_vector_norm(input, order, dim, keepdim, **options)
+    return aten["linalg_vector_norm"](input, order, dim, keepdim, **options)
 
 
 @install_methods
@@ -111,7 +107,7 @@ def einsum(*args: Any) -> Operand:
     equation, operands = (args[0], list(args[1:])) if isinstance(args[0], str) else equation_of_sublists(args)
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = list(operands[0])
-    return _aten().einsum(equation, operands)
+    return aten["einsum"](equation, operands)
 
 
 def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
@@ -131,38 +127,38 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
         left, right = list(range(-dims, 0)), list(range(dims))
     else:
         left, right = ([each] if isinstance(each, int) else list(each) for each in dims)
-    return _aten().tensordot(a, b, left, right)
+    return aten["tensordot"](a, b, left, right)
 
 
 def chain_matmul(*matrices: Operand, out: Operand | None = None) -> Operand:
     """Return the product of the matrices, in the cheapest order."""
-    return _aten().chain_matmul(_listed(matrices), **({} if out is None else {"out": out}))
+    return aten["chain_matmul"](_listed(matrices), **({} if out is None else {"out": out}))
 
 
 def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Operand, ...]:
     """Return views of pieces of `dim`: of one size but for the last, or of the sizes given."""
-    return tuple(_aten().split(tensor, split_size_or_sections, dim))
+    return tuple(aten["split"](tensor, split_size_or_sections, dim))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Operand, ...]:
     """Return views of one shape, the one that the tensors broadcast to."""
-    return tuple(_aten().broadcast_tensors(_listed(tensors)))
+    return tuple(aten["broadcast_tensors"](_listed(tensors)))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Operand, ...]:
     """Return the coordinates of the grid that vectors span, a tensor for each. `indexing`: "ij" has the first vector
     vary over the first dimension, "xy" over the second. Raises RuntimeError for any other word."""
-    return tuple(_aten().meshgrid(_listed(tensors), indexing="ij" if indexing is None else indexing))
+    return tuple(aten["meshgrid"](_listed(tensors), indexing="ij" if indexing is None else indexing))
 
 
 def cartesian_prod(*tensors: Any) -> Operand:
     """Return all combinations of an element of each vector, one a row."""
-    return _aten().cartesian_prod(_listed(tensors))
+    return aten["cartesian_prod"](_listed(tensors))
 
 
 def block_diag(*tensors: Any) -> Operand:
     """Return a matrix of the tensors along its diagonal, zero elsewhere."""
-    return _aten().block_diag(_listed(tensors))
+    return aten["block_diag"](_listed(tensors))
 
 
 def atleast_1d(*tensors: Any) -> Any:
@@ -181,7 +177,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
-    function = getattr(_aten(), name)
+    function = aten[name]
     if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
         return function(tensors[0])
     return tuple(function(_listed(tensors)))

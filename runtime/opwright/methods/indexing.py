@@ -8,7 +8,7 @@ except for the result's strides.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -18,6 +18,7 @@ from opwright.arrays.devices import backend_named, is_array, shape_of
 from opwright.arrays.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.arrays.layouts import surely_empty
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
+from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
 from opwright.hooks import hooks
 from opwright.keys import META
@@ -28,21 +29,12 @@ _INTS = frozenset((int, SymInt))
 _SIMPLE = frozenset((*_INTS, bool, slice))
 _NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
 _MASKS = frozenset((bool_, uint8))
-_stubs: dict[str, Callable[..., Any]] = {}
-
-
-def _call(name: str, overload: str, *arguments: Any) -> Any:
-    stub = _stubs.get(name)
-    if stub is None:
-        operator = getattr(getattr(ops.aten, name), overload)
-        stub = _stubs[name] = operator.stub or operator
-    return stub(*arguments)
 
 
 def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
     """Return the positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple
     of one vector for each dimension, which indexes them. The other arguments are those of `aten::nonzero`."""
-    found = (ops.aten.nonzero_numpy if as_tuple else ops.aten.nonzero).stub
+    found = (ops.aten.nonzero_numpy if as_tuple else ops.aten.nonzero).stub  # takes arguments by their other names, too
     assert found is not None
     return tuple(found(*args, **named)) if as_tuple else found(*args, **named)
 
@@ -58,11 +50,11 @@ class Indexable:
             return _select(self, 0, index)
         if type(index) is slice and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
-            return _call("alias", "default", self) if viewed is self else viewed
+            return aten["alias.default"](self) if viewed is self else viewed
         viewed, indices = _apply_basic(self, _as_tuple(index))
         if indices:
-            return _call("index", "Tensor", viewed, _placed(viewed, indices))
-        return _call("alias", "default", self) if viewed is self else viewed
+            return aten["index.Tensor"](viewed, _placed(viewed, indices))
+        return aten["alias.default"](self) if viewed is self else viewed
 
     def nonzero(self, *, as_tuple: bool = False) -> Any:
         """As `opwright.nonzero`."""
@@ -71,13 +63,13 @@ class Indexable:
     def __setitem__(self, index: Any, value: Any) -> None:
         viewed, indices = _apply_basic(self, _as_tuple(index))
         if not indices and type(value) in _NUMBERS:
-            _call("fill_", "Scalar", viewed, value)
+            aten["fill_.Scalar"](viewed, value)
             return
         source = _as_source(viewed, value)
         if not indices:
-            _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
+            aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
         elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
-            _call("index_put_", "default", viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
+            aten["index_put_.default"](viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -111,13 +103,13 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         if item is Ellipsis:
             dim += ndim - named
         elif item is None:
-            viewed, dim = _call("unsqueeze", "default", viewed, dim), dim + 1
+            viewed, dim = aten["unsqueeze.default"](viewed, dim), dim + 1
         elif type(item) in _INTS:
             viewed = _select(viewed, dim, item)
         elif type(item) is slice:
             viewed, dim = _sliced(viewed, dim, item), dim + 1
         elif type(item) is bool:
-            viewed = _call("unsqueeze", "default", viewed, dim)
+            viewed = aten["unsqueeze.default"](viewed, dim)
             indices[dim], dim = np.zeros(1 if item else 0, np.int64), dim + 1
         else:
             indices[dim], dim = item, dim + _consumed(item)
@@ -196,7 +188,7 @@ def _select(viewed: Any, dim: int, place: int) -> Any:
         raise IndexError(_ZERO_DIM)
     if not is_place(place, shape[dim]):
         raise IndexError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
-    return _call("select", "int", viewed, dim, place)
+    return aten["select.int"](viewed, dim, place)
 
 
 def _sliced(viewed: Any, dim: int, item: slice) -> Any:
@@ -205,11 +197,11 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
     size: Any = shape_of(viewed.array)[dim]
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
-        return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
+        return viewed if item == _WHOLE else aten["slice.Tensor"](viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)
     if start == 0 and stop == size and step == 1:
         return viewed
-    return _call("slice", "Tensor", viewed, dim, start, stop, step)
+    return aten["slice.Tensor"](viewed, dim, start, stop, step)
 
 
 def _placed(viewed: Any, indices: dict[int, Any]) -> list[Any]:
@@ -248,5 +240,5 @@ def _constant(viewed: Any, array: Any) -> Any:
 def _without_leading_ones(source: Any, ndim: int) -> Any:
     """A value may have more dimensions than what it is written to, if those are of size 1."""
     while len(source.shape) > ndim and guard_or_false(source.shape[0] == 1):
-        source = _call("select", "int", source, 0, 0)
+        source = aten["select.int"](source, 0, 0)
     return source

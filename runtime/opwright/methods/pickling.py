@@ -1,4 +1,4 @@
-"""What a tensor pickles to: its storage, once for all tensors over it, and how it looks at it."""
+"""The pickles of tensors: a storage, once for all tensors over it, and how each tensor looks at it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
 
 
 def reduce_tensor(tensor: Tensor) -> Reduced:
-    """How to build the tensor again: over its storage where arrays have strides (NumPy, CuPy), else from a NumPy array.
+    """Return how to build the tensor again: over its storage where arrays have strides, else from a NumPy array.
 
     An instance of a subclass comes back as one, with its attributes. Raises RuntimeError for a tensor that an operator
     recorded.
@@ -65,7 +65,7 @@ def _from_numpy(kind: str, index: int | None, array: np.ndarray[Any, Any], requi
 
 
 def share(tensor: Tensor) -> Tensor:
-    """A second tensor over the same storage, for `copy.copy`."""
+    """Return a second tensor over the same storage, for `copy.copy`."""
     if not tensor.is_leaf:
         raise RuntimeError("Only leaf tensors can be copied by copy.copy. Use .detach() first.")
     second = wrap(tensor.array)

@@ -20,8 +20,8 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(slots=True)
 class PrintOptions:
-    """Says how tensors are written: digits, elements from which on a tensor is shortened, elements shown at each end,
-    length of lines, and whether numbers are written with an exponent (None: where that is shorter)."""
+    """Settings of how tensors are written: digits, elements from which on a tensor is shortened, elements shown at each
+    end, length of lines, and whether numbers are written with an exponent (None: where that is shorter)."""
 
     precision: int = 4
     threshold: float = 1000
@@ -63,7 +63,7 @@ def set_printoptions(
 
 
 class Numbers:
-    """How the real numbers of one tensor are written: all in one style, at one width."""
+    """The form of the real numbers of one tensor: all in one style, at one width."""
 
     def __init__(self, values: Values) -> None:
         self.floating = values.dtype.kind == "f"
@@ -85,19 +85,19 @@ class Numbers:
         return ".0f" if whole else f".{options.precision}f"
 
     def text(self, value: Any) -> str:
-        """One number, as wide as it comes out."""
+        """Return one number, as wide as it comes out."""
         if not self.floating:
             return str(value)
         written = format(value, self.style)
         return written + "." if self.style == ".0f" and math.isfinite(value) else written
 
     def padded(self, value: Any) -> str:
-        """One number at the common width."""
+        """Return one number at the common width."""
         return self.text(value).rjust(self.width)
 
 
 class ComplexNumbers:
-    """How complex numbers are written: both parts in a style of their own."""
+    """The form of complex numbers: both parts in a style of their own."""
 
     def __init__(self, values: Values) -> None:
         self.real = Numbers(values.real)
@@ -105,13 +105,13 @@ class ComplexNumbers:
         self.width = self.real.width + self.imag.width + 1
 
     def padded(self, value: complex) -> str:
-        """One number at the common width."""
+        """Return one number at the common width."""
         imag = (self.imag.padded(value.imag) + "j").lstrip()
         return self.real.padded(value.real) + ("" if imag[0] in "+-" else "+") + imag
 
 
 def format_tensor(tensor: Tensor) -> str:
-    """What `repr` of a tensor says. Of more than 1,000 elements, each dimension's three first and last are shown."""
+    """Return the `repr` of a tensor. Of more than 1,000 elements, each dimension's three first and last are shown."""
     if tensor.keys & META:
         return _format_without_data(tensor)
     prefix = _opening(tensor, "tensor(")
@@ -130,7 +130,7 @@ def format_tensor(tensor: Tensor) -> str:
 
 
 def _format_without_data(tensor: Tensor) -> str:
-    """Everything but the values: `tensor(..., device='meta', size=(2, 3))`, `FakeTensor(..., size=(2, 3))`."""
+    """Return everything but the values: `tensor(..., device='meta', size=(2, 3))`, `FakeTensor(..., size=(2, 3))`."""
     prefix = _opening(tensor, "tensor(" if tensor.is_meta else "FakeTensor(")
     notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
     notes.append(f"size={_sizes(tensor.shape)}")
@@ -186,7 +186,7 @@ def _nested(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summ
 
 
 def _shown(values: Values, summarize: bool) -> Iterator[Any]:
-    """The parts along the first dimension; None stands for those left out."""
+    """Yield the parts along the first dimension; None stands for those left out."""
     if not summarize or len(values) <= 2 * options.edgeitems:
         yield from values
         return
@@ -216,7 +216,7 @@ def _with_notes(text: str, notes: list[str], indent: int) -> str:
 
 @install_methods
 class Printable:
-    """Tensor in words."""
+    """The text forms of Tensor."""
 
     __slots__ = ()
 

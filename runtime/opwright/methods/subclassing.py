@@ -1,4 +1,4 @@
-"""What Tensor offers to classes that derive from it (`opwright.python_dispatch`)."""
+"""The methods of Tensor for classes that derive from it (`opwright.python_dispatch`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Subclassable:
     def __torch_dispatch__(
         cls, func: Operator, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """The handler that a subclass puts its own in place of: calls the operator without asking any handler."""
+        """Call the operator without asking any handler; a subclass puts its own handler in place of this one."""
         with exclude_keys("Python"):
             return func(*args, **(kwargs or {}))
 
@@ -40,7 +40,7 @@ class Subclassable:
 
     @staticmethod
     def _make_subclass(cls: type[Sub], data: Tensor, require_grad: bool = False) -> Sub:
-        """An instance of a subclass over the memory of a tensor, without its history."""
+        """Return an instance of a subclass over the memory of a tensor, without its history."""
         made: Sub = hooks.handlers().make_subclass(cls, data, require_grad)
         return made
 
@@ -56,7 +56,7 @@ class Subclassable:
         device: Device | str | None = None,
         requires_grad: bool = False,
     ) -> Sub:
-        """An instance of a subclass that has no data and looks like a tensor of this size, dtype and device.
+        """Return an instance of a subclass that has no data and looks like a tensor of this size, dtype and device.
 
         Operators on it reach the `__torch_dispatch__` of the class, which must have one: TypeError.
         """
@@ -64,6 +64,6 @@ class Subclassable:
         return made
 
     def as_subclass(self: Any, cls: type[Sub]) -> Sub:
-        """An instance of a subclass over the same memory, at the same place in the graph."""
+        """Return an instance of a subclass over the same memory, at the same place in the graph."""
         made: Sub = hooks.handlers().same_history(cls, self)
         return made

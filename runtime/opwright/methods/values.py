@@ -8,7 +8,7 @@ import numpy as np
 
 from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import GRAD, META, PYTHON, TANGENT
 from opwright.state import with_modes
@@ -29,7 +29,7 @@ class Valued:
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         if with_modes(self.keys) & PYTHON:
-            return ops.aten._local_scalar_dense(self)
+            return aten["_local_scalar_dense.default"](self)
         if self.keys & META:
             return self._read_fake(".item()")
         value = backend_of(self.array).to_numpy(self.array)

@@ -43,17 +43,17 @@ __all__ = [
 
 
 def relu(input: A, inplace: bool = False) -> A:
-    """max(0, input)."""
+    """Return max(0, input)."""
     return opwright.relu_(input) if inplace else opwright.relu(input)
 
 
 def relu6(input: A, inplace: bool = False) -> A:
-    """min(max(0, input), 6)."""
+    """Return min(max(0, input), 6)."""
     return opwright.relu6_(input) if inplace else opwright.relu6(input)
 
 
 def hardtanh(input: A, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> A:
-    """`input` held within [min_val, max_val]. Raises ValueError if the bounds are in the wrong order."""
+    """Return `input` held within [min_val, max_val]. Raises ValueError if the bounds are in the wrong order."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     if inplace:
@@ -62,96 +62,96 @@ def hardtanh(input: A, min_val: float = -1.0, max_val: float = 1.0, inplace: boo
 
 
 def elu(input: A, alpha: float = 1.0, inplace: bool = False) -> A:
-    """`input`; below zero alpha * (exp(input) - 1)."""
+    """Return `input`; below zero alpha * (exp(input) - 1)."""
     return opwright.elu_(input, alpha) if inplace else opwright.elu(input, alpha)
 
 
 def selu(input: A, inplace: bool = False) -> A:
-    """`elu` scaled so that layers keep mean 0 and variance 1."""
+    """Return `elu` scaled so that layers keep mean 0 and variance 1."""
     return opwright.selu_(input) if inplace else opwright.selu(input)
 
 
 def celu(input: A, alpha: float = 1.0, inplace: bool = False) -> A:
-    """`elu` whose slope at zero is 1 for every alpha."""
+    """Return `elu` with a slope at zero of 1 for every alpha."""
     return opwright.celu_(input, alpha) if inplace else opwright.celu(input, alpha)
 
 
 def leaky_relu(input: A, negative_slope: float = 0.01, inplace: bool = False) -> A:
-    """`input`; below zero negative_slope * input."""
+    """Return `input`; below zero negative_slope * input."""
     return opwright.leaky_relu_(input, negative_slope) if inplace else opwright.leaky_relu(input, negative_slope)
 
 
 def rrelu(input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> A:
-    """`leaky_relu` with slopes drawn from [lower, upper) when training, with their mean else."""
+    """Return `leaky_relu` with slopes drawn from [lower, upper) when training, with their mean else."""
     if inplace:
         return opwright.rrelu_(input, lower, upper, training)
     return opwright.rrelu(input, lower, upper, training)
 
 
 def silu(input: A, inplace: bool = False) -> A:
-    """input * sigmoid(input)."""
+    """Return input * sigmoid(input)."""
     return opwright.silu_(input) if inplace else opwright.silu(input)
 
 
 def mish(input: A, inplace: bool = False) -> A:
-    """input * tanh(softplus(input))."""
+    """Return input * tanh(softplus(input))."""
     return opwright.mish_(input) if inplace else opwright.mish(input)
 
 
 def hardsigmoid(input: A, inplace: bool = False) -> A:
-    """relu6(input + 3) / 6."""
+    """Return relu6(input + 3) / 6."""
     return opwright.hardsigmoid_(input) if inplace else opwright.hardsigmoid(input)
 
 
 def hardswish(input: A, inplace: bool = False) -> A:
-    """input * hardsigmoid(input)."""
+    """Return input * hardsigmoid(input)."""
     return opwright.hardswish_(input) if inplace else opwright.hardswish(input)
 
 
 def tanhshrink(input: A) -> A:
-    """input - tanh(input)."""
+    """Return input - tanh(input)."""
     return opwright.sub(input, opwright.tanh(input))
 
 
 def softsign(input: A) -> A:
-    """input / (1 + |input|)."""
+    """Return input / (1 + |input|)."""
     return opwright.div(input, opwright.add(opwright.abs(input), 1))
 
 
 def threshold(input: A, threshold: float, value: float, inplace: bool = False) -> A:
-    """`value` where `input` is not above the threshold."""
+    """Return `value` where `input` is not above the threshold."""
     if inplace:
         return opwright.threshold_(input, threshold, value)
     return opwright.threshold(input, threshold, value)
 
 
 def glu(input: A, dim: int = -1) -> A:
-    """The first half along `dim`, times the sigmoid of the second."""
+    """Return the first half along `dim`, times the sigmoid of the second."""
     return opwright.glu(input, dim)
 
 
 def sigmoid(input: A) -> A:
-    """1 / (1 + exp(-input))."""
+    """Return 1 / (1 + exp(-input))."""
     return opwright.sigmoid(input)
 
 
 def tanh(input: A) -> A:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return opwright.tanh(input)
 
 
 def softmax(input: A, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> A:
-    """exp(input) over its sum along `dim`; computed in `dtype` if there is one."""
+    """Return exp(input) over its sum along `dim`; computed in `dtype` if there is one."""
     return opwright.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
 def softmin(input: A, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> A:
-    """`softmax` of -input."""
+    """Return `softmax` of -input."""
     return opwright.softmax(opwright.neg(input), _dim("softmin", input, dim, _stacklevel), dtype)
 
 
 def log_softmax(input: A, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> A:
-    """log(softmax(input)), without taking the logarithm of what has underflowed."""
+    """Return log(softmax(input)), without taking the logarithm of what has underflowed."""
     return opwright.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
@@ -166,40 +166,40 @@ def _dim(name: str, input: A, dim: int | None, stacklevel: int) -> int:
 
 
 def relu_(input: A) -> A:
-    """`relu`, written into `input`."""
+    """Write `relu` into `input`."""
     return opwright.relu_(input)
 
 
 def elu_(input: A, alpha: float = 1.0) -> A:
-    """`elu`, written into `input`."""
+    """Write `elu` into `input`."""
     return opwright.elu_(input, alpha)
 
 
 def selu_(input: A) -> A:
-    """`selu`, written into `input`."""
+    """Write `selu` into `input`."""
     return opwright.selu_(input)
 
 
 def celu_(input: A, alpha: float = 1.0) -> A:
-    """`celu`, written into `input`."""
+    """Write `celu` into `input`."""
     return opwright.celu_(input, alpha)
 
 
 def leaky_relu_(input: A, negative_slope: float = 0.01) -> A:
-    """`leaky_relu`, written into `input`."""
+    """Write `leaky_relu` into `input`."""
     return opwright.leaky_relu_(input, negative_slope)
 
 
 def rrelu_(input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> A:
-    """`rrelu`, written into `input`."""
+    """Write `rrelu` into `input`."""
     return opwright.rrelu_(input, lower, upper, training)
 
 
 def hardtanh_(input: A, min_val: float = -1.0, max_val: float = 1.0) -> A:
-    """`hardtanh`, written into `input`."""
+    """Write `hardtanh` into `input`."""
     return opwright.hardtanh_(input, min_val, max_val)
 
 
 def threshold_(input: A, threshold: float, value: float) -> A:
-    """`threshold`, written into `input`."""
+    """Write `threshold` into `input`."""
     return opwright.threshold_(input, threshold, value)

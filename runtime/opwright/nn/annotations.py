@@ -1,4 +1,4 @@
-"""What functions here take: Tensors or plain arrays, all of one kind; the result is of that kind."""
+"""Annotations of what functions here take: Tensors or plain arrays, all of one kind; the result is of that kind."""
 
 from typing import Any, TypeAlias, TypeVar
 

@@ -16,10 +16,10 @@ Ints = int | Sequence[int]
 
 
 def unfold(input: A, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> A:
-    """The windows of a batch of images as columns."""
+    """Return the windows of a batch of images as columns."""
     return opwright.im2col(input, kernel_size, dilation, padding, stride)
 
 
 def fold(input: A, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> A:
-    """Images from columns of windows; elements of windows that overlap are added."""
+    """Return images from columns of windows; elements of windows that overlap are added."""
     return opwright.col2im(input, output_size, kernel_size, dilation, padding, stride)

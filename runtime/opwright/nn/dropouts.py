@@ -12,19 +12,19 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Elements dropped."""
+    """Drop elements."""
     _check_probability(p)
     return opwright.dropout_(input, p, training) if inplace else opwright.dropout(input, p, training)
 
 
 def alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False) -> A:
-    """Elements set to the value that `selu` saturates at, so that mean and variance stay."""
+    """Set elements to the value that `selu` saturates at, so that mean and variance stay."""
     _check_probability(p)
     return opwright.alpha_dropout_(input, p, training) if inplace else opwright.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False) -> A:
-    """`alpha_dropout` of whole channels."""
+    """Apply `alpha_dropout` to whole channels."""
     _check_probability(p)
     if inplace:
         return opwright.feature_alpha_dropout_(input, p, training)
@@ -32,7 +32,7 @@ def feature_alpha_dropout(input: A, p: float = 0.5, training: bool = False, inpl
 
 
 def dropout1d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Channels of (N, C, L) or (C, L) dropped. Raises RuntimeError for other dimensions."""
+    """Drop channels of (N, C, L) or (C, L). Raises RuntimeError for other dimensions."""
     _check_probability(p)
     if len(input.shape) not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {len(input.shape)}D input.")
@@ -40,7 +40,7 @@ def dropout1d(input: A, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def dropout2d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Channels of (N, C, H, W) dropped; three dimensions are taken for (N, C, L), with a warning."""
+    """Drop channels of (N, C, H, W); three dimensions are taken for (N, C, L), with a warning."""
     _check_probability(p)
     if len(input.shape) != 4:
         warnings.warn(
@@ -52,7 +52,7 @@ def dropout2d(input: A, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def dropout3d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Channels of (N, C, D, H, W) or (C, D, H, W) dropped."""
+    """Drop channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check_probability(p)
     if len(input.shape) not in (4, 5):
         warnings.warn(f"dropout3d: Received a {len(input.shape)}-D input; use dropout", stacklevel=2)

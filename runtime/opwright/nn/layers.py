@@ -18,7 +18,7 @@ __all__ = [
 
 
 def bilinear(input1: A, input2: A, weight: A, bias: A | None = None) -> A:
-    """input1 @ weight[k] @ input2 + bias for each k."""
+    """Return input1 @ weight[k] @ input2 + bias for each k."""
     return opwright.bilinear(input1, input2, weight, bias)
 
 
@@ -31,7 +31,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> A:
-    """The rows of `weight` that `input` names; those longer than `max_norm` are shortened in `weight` first.
+    """Return the rows of `weight` that `input` names; those longer than `max_norm` are shortened in `weight` first.
 
     Raises ValueError for a `padding_idx` that names no row.
     """
@@ -57,14 +57,14 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> A:
-    """softmax(query @ key.T * scale + mask) @ value."""
+    """Return softmax(query @ key.T * scale + mask) @ value."""
     return opwright.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )
 
 
 def gumbel_softmax(logits: A, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> A:
-    """A sample from a categorical distribution, softened by the temperature `tau`; one-hot if `hard`."""
+    """Return a sample from a categorical distribution, softened by the temperature `tau`; one-hot if `hard`."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     aten = opwright.ops.aten
@@ -79,5 +79,5 @@ def gumbel_softmax(logits: A, tau: float = 1, hard: bool = False, eps: float = 1
 
 
 def pad(input: A, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> A:
-    """More elements around the last dimensions: of one value, or "reflect", "replicate", "circular"."""
+    """Put more elements around the last dimensions: of one value, or "reflect", "replicate", "circular"."""
     return opwright.pad(input, pad, mode, value)

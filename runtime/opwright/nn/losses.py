@@ -36,7 +36,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: A | None = None,
 ) -> A:
-    """The squared distance; a weighted mean is divided by the sum of the weights."""
+    """Return the squared distance; a weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -52,7 +52,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: A | None = None,
 ) -> A:
-    """The distance; a weighted mean is divided by the sum of the weights."""
+    """Return the distance; a weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -68,14 +68,14 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> A:
-    """The distance, squared and divided by 2 * beta where it is below beta."""
+    """Return the distance, squared and divided by 2 * beta where it is below beta."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     return opwright.smooth_l1_loss(input, target, number, beta) if beta else opwright.l1_loss(input, target, number)
 
 
 def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0, weight: A | None = None) -> A:
-    """Half the squared distance, linear in the distance from delta on; a weighted mean is over all elements."""
+    """Return half the squared distance, linear from delta on; a weighted mean is over all elements."""
     number = reduction_number(reduction)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -87,7 +87,7 @@ def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0,
 
 
 def _broadcast(input: A, target: A) -> tuple[A, A]:
-    """Both in the shape that they broadcast to, with a warning where they differ."""
+    """Return both in the shape that they broadcast to, with a warning where they differ."""
     if same_shape(input.shape, target.shape):
         return input, target
     warnings.warn(
@@ -121,7 +121,7 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities of one shape."""
+    """Return -(target * log(input) + (1 - target) * log(1 - input)), for probabilities of one shape."""
     number = reduction_number(reduction, size_average, reduce)
     _check_one_shape(input, target)
     if weight is not None:
@@ -139,7 +139,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: A | None = None,
 ) -> A:
-    """`binary_cross_entropy` of sigmoid(input), in one step that loses no digits."""
+    """Return `binary_cross_entropy` of sigmoid(input), in one step that loses no digits."""
     number = reduction_number(reduction, size_average, reduce)
     _check_one_shape(input, target)
     return opwright.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
@@ -158,7 +158,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> A:
-    """The divergence of a distribution, given by logarithms, from the target; "batchmean" divides the sum by the
+    """Return the divergence of a distribution, given by logarithms, from the target; "batchmean" divides the sum by the
     batch size, as the definition does."""
     by_batch = reduction == "batchmean"
     number = reduction_number("sum" if by_batch else reduction, size_average, reduce)
@@ -167,7 +167,7 @@ def kl_div(
 
 
 def soft_margin_loss(input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> A:
-    """log(1 + exp(-target * input))."""
+    """Return log(1 + exp(-target * input))."""
     return opwright.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
 
 
@@ -179,7 +179,7 @@ def hinge_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    """Return `input` where the target is 1, max(0, margin - input) where it is -1."""
     number = reduction_number(reduction, size_average, reduce)
     return opwright.hinge_embedding_loss(input, target, margin, number)
 
@@ -194,7 +194,7 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Minus the logarithm of the Poisson probability of the target."""
+    """Return minus the logarithm of the Poisson probability of the target."""
     number = reduction_number(reduction, size_average, reduce)
     return opwright.poisson_nll_loss(input, target, log_input, full, eps, number)
 
@@ -202,7 +202,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: A, target: A, var: A | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> A:
-    """Minus the logarithm of the normal density of the target, the variance held above `eps`.
+    """Return minus the logarithm of the normal density of the target, the variance held above `eps`.
 
     Raises ValueError where the variance is negative or does not fit the shape of `input`.
     """

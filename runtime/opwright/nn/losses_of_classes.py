@@ -31,7 +31,7 @@ def nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Minus the score of the target class; classes run along dimension 1."""
+    """Return minus the score of the target class; classes run along dimension 1."""
     number = reduction_number(reduction, size_average, reduce)
     return opwright.nll_loss_nd(input, target, weight, number, ignore_index)
 
@@ -46,8 +46,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> A:
-    """Minus the logarithm of the softmax of `input` at the target: classes, or probabilities in the shape of
-    `input`."""
+    """Return minus the logarithm of the softmax of `input` at the target: classes, or probabilities in its shape."""
     number = reduction_number(reduction, size_average, reduce)
     return opwright.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
@@ -62,7 +61,7 @@ def multi_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """How far other classes come nearer than `margin` to the target class, to the power p (1 or 2)."""
+    """Return how far other classes come nearer than `margin` to the target class, to the power p (1 or 2)."""
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -74,7 +73,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> A:
-    """How far other classes come nearer than 1 to the target classes, which are listed up to the first -1."""
+    """Return how far other classes come nearer than 1 to the target classes, which are listed up to the first -1."""
     return opwright.multilabel_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
 
 
@@ -86,7 +85,7 @@ def multilabel_soft_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """`binary_cross_entropy_with_logits` of each class, as the mean over the classes of the last dimension."""
+    """Return `binary_cross_entropy_with_logits` of each class, as the mean over the classes of the last dimension."""
     number = reduction_number(reduction, size_average, reduce)
     present = opwright.mul(target, opwright.log_sigmoid(input))
     absent = opwright.mul(opwright.rsub(target, 1), opwright.log_sigmoid(opwright.neg(input)))
@@ -107,7 +106,7 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """max(0, margin - target * (input1 - input2)): the target is 1 where the first should rank higher, else -1."""
+    """Return max(0, margin - target * (input1 - input2)); a target of 1 ranks the first higher, of -1 the second."""
     number = reduction_number(reduction, size_average, reduce)
     if not len(input1.shape) == len(input2.shape) == len(target.shape):
         shapes = ", ".join(str(list(each.shape)) for each in (input1, input2, target))
@@ -124,7 +123,7 @@ def cosine_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    """Return 1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
     number = reduction_number(reduction, size_average, reduce)
     return opwright.cosine_embedding_loss(input1, input2, target, margin, number)
 
@@ -141,7 +140,7 @@ def triplet_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """max(0, margin + distance to the positive - distance to the negative)."""
+    """Return max(0, margin + distance to the positive - distance to the negative)."""
     number = reduction_number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -158,7 +157,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> A:
-    """`triplet_margin_loss` by any distance, `pairwise_distance` unless it is given."""
+    """Return `triplet_margin_loss` by any distance, `pairwise_distance` unless it is given."""
     number = reduction_number(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

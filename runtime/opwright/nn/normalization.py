@@ -23,7 +23,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> A:
-    """Each channel normalised over the batch when training, which updates the running statistics, and by these else.
+    """Normalise each channel over the batch when training, which updates the running statistics, and by these else.
 
     Raises ValueError where a channel has one value to train with, and for an `eps` that is not positive.
     """
@@ -44,14 +44,14 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> A:
-    """Each channel of each example normalised by itself. Raises ValueError where it has one value."""
+    """Normalise each channel of each example by itself. Raises ValueError where it has one value."""
     if use_input_stats and guard_or_false(prod(input.shape[2:]) == 1):
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
     return opwright.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
 def group_norm(input: A, num_groups: int, weight: A | None = None, bias: A | None = None, eps: float = 1e-5) -> A:
-    """Groups of channels of each example normalised. Raises ValueError where a group has one value."""
+    """Normalise groups of channels of each example. Raises ValueError where a group has one value."""
     if len(input.shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}")
     _check_values([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
@@ -66,17 +66,17 @@ def _check_values(sizes: Sequence[int]) -> None:
 def layer_norm(
     input: A, normalized_shape: Sequence[int], weight: A | None = None, bias: A | None = None, eps: float = 1e-5
 ) -> A:
-    """The last dimensions, whose sizes are `normalized_shape`, normalised to mean 0 and variance 1."""
+    """Normalise the last dimensions, whose sizes are `normalized_shape`, to mean 0 and variance 1."""
     return opwright.layer_norm(input, normalized_shape, weight, bias, eps, True)
 
 
 def rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None = None, eps: float | None = None) -> A:
-    """The last dimensions divided by the root of their mean square."""
+    """Divide the last dimensions by the root of their mean square."""
     return opwright.rms_norm(input, normalized_shape, weight, eps)
 
 
 def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> A:
-    """Each value divided by a power of the mean square over `size` channels around its own."""
+    """Divide each value by a power of the mean square over `size` channels around its own."""
     shape = list(input.shape)
     if len(shape) < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")

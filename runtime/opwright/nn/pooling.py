@@ -33,18 +33,18 @@ Sizes = int | None | Sequence[int | None]
 
 
 def _steps(stride: Ints | None) -> Ints:
-    """The stride as operators take it: none given is that of the window."""
+    """Return the stride as operators take it: none given is that of the window."""
     return () if stride is None else stride
 
 
 def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
-    """The output's last sizes; None is that of the input."""
+    """Return the output's last sizes; None is that of the input."""
     given = [output_size] * ndim if output_size is None or isinstance(output_size, int) else output_size
     return [have if size is None else size for size, have in zip(given, shape[-ndim:], strict=True)]
 
 
 def _root(means: A, norm_type: float, kernel_size: Ints, ndim: int) -> A:
-    """The root of the sums of powers, whose means these are; 0 where they are negative."""
+    """Return the root of the sums of powers, whose means these are; 0 where they are negative."""
     count = kernel_size**ndim if isinstance(kernel_size, int) else prod(kernel_size)
     positive = opwright.mul(opwright.sign(means), opwright.relu(opwright.abs(means)))
     return opwright.pow(opwright.mul(positive, count), 1 / norm_type)
@@ -59,7 +59,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> A | tuple[A, A]:
-    """The maxima of windows over 1 dimension, and where they stand if `return_indices`."""
+    """Return the maxima of windows over 1 dimension, and where they stand if `return_indices`."""
     if return_indices:
         return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return opwright.max_pool1d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
@@ -74,23 +74,23 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[A, A]:
-    """The maxima of windows over 1 dimension, and where they stand."""
+    """Return the maxima of windows over 1 dimension, and where they stand."""
     return opwright.max_pool1d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
 def adaptive_max_pool1d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool1d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of as many windows as the output has elements, and where they stand."""
     return opwright.adaptive_max_pool1d(input, _sizes(output_size, input.shape, 1))
 
 
 def lp_pool1d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
-    """The norms of windows over 1 dimension."""
+    """Return the norms of windows over 1 dimension."""
     means = opwright.avg_pool1d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
     return _root(means, norm_type, kernel_size, 1)
 
@@ -104,7 +104,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> A | tuple[A, A]:
-    """The maxima of windows over 2 dimensions, and where they stand if `return_indices`."""
+    """Return the maxima of windows over 2 dimensions, and where they stand if `return_indices`."""
     if return_indices:
         return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return opwright.max_pool2d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
@@ -119,28 +119,28 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[A, A]:
-    """The maxima of windows over 2 dimensions, and where they stand."""
+    """Return the maxima of windows over 2 dimensions, and where they stand."""
     return opwright.max_pool2d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
 def adaptive_max_pool2d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
     found = adaptive_max_pool2d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of as many windows as the output has elements, and where they stand."""
     return opwright.adaptive_max_pool2d(input, _sizes(output_size, input.shape, 2))
 
 
 def adaptive_avg_pool2d(input: A, output_size: Sizes) -> A:
-    """The means of as many windows as the output has elements."""
+    """Return the means of as many windows as the output has elements."""
     return opwright.adaptive_avg_pool2d(input, _sizes(output_size, input.shape, 2))
 
 
 def lp_pool2d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
-    """The norms of windows over 2 dimensions."""
+    """Return the norms of windows over 2 dimensions."""
     means = opwright.avg_pool2d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
     return _root(means, norm_type, kernel_size, 2)
 
@@ -154,7 +154,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> A | tuple[A, A]:
-    """The maxima of windows over 3 dimensions, and where they stand if `return_indices`."""
+    """Return the maxima of windows over 3 dimensions, and where they stand if `return_indices`."""
     if return_indices:
         return max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return opwright.max_pool3d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
@@ -169,27 +169,27 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[A, A]:
-    """The maxima of windows over 3 dimensions, and where they stand."""
+    """Return the maxima of windows over 3 dimensions, and where they stand."""
     return opwright.max_pool3d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
 
 
 def adaptive_max_pool3d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
     found = adaptive_max_pool3d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """The maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of as many windows as the output has elements, and where they stand."""
     return opwright.adaptive_max_pool3d(input, _sizes(output_size, input.shape, 3))
 
 
 def adaptive_avg_pool3d(input: A, output_size: Sizes) -> A:
-    """The means of as many windows as the output has elements."""
+    """Return the means of as many windows as the output has elements."""
     return opwright.adaptive_avg_pool3d(input, _sizes(output_size, input.shape, 3))
 
 
 def lp_pool3d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
-    """The norms of windows over 3 dimensions."""
+    """Return the norms of windows over 3 dimensions."""
     means = opwright.avg_pool3d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
     return _root(means, norm_type, kernel_size, 3)

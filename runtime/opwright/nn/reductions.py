@@ -11,7 +11,7 @@ _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def reduction_number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """What operators call a reduction: 0 ("none"), 1 ("mean") or 2 ("sum"); the flags, where given, decide.
+    """Return the number of a reduction: 0 ("none"), 1 ("mean") or 2 ("sum"); the flags, where given, decide.
 
     Raises ValueError for another name.
     """
@@ -30,7 +30,7 @@ def _of_flags(size_average: bool | None, reduce: bool | None) -> str:
 
 
 def reduced(losses: Any, number: int) -> Any:
-    """The losses, their mean or their sum."""
+    """Return the losses, their mean or their sum."""
     if not number:
         return losses
     return opwright.mean(losses) if number == 1 else opwright.sum(losses)

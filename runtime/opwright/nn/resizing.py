@@ -35,8 +35,8 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> A:
-    """A batch of signals, images or volumes in another size, or times a factor: `mode` is "nearest", "nearest-exact",
-    "area", "linear", "bilinear", "bicubic" or "trilinear".
+    """Return a batch of signals, images or volumes in another size, or times a factor; `mode` is "nearest",
+    "nearest-exact", "area", "linear", "bilinear", "bicubic" or "trilinear".
 
     Raises ValueError for arguments that contradict each other, NotImplementedError for a mode that does not suit the
     dimensions and for `antialias`.
@@ -63,7 +63,7 @@ def interpolate(
 def _extent(
     shape: list[int], size: Any, factor: Any, recompute: bool, mode: str
 ) -> tuple[list[int] | None, list[float] | None]:
-    """The sizes of the output, or the factors, one for each dimension of space."""
+    """Return the sizes of the output, or the factors, one for each dimension of space."""
     if (size is None) == (factor is None):
         raise ValueError("exactly one of size and scale_factor must be given")
     if size is not None:
@@ -91,7 +91,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> A:
-    """`interpolate` by its deprecated name."""
+    """Call `interpolate` by its deprecated name."""
     _warn("upsample", "interpolate")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -99,7 +99,7 @@ def upsample(
 def upsample_nearest(
     input: A, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> A:
-    """`interpolate` of the mode "nearest"; deprecated."""
+    """Call `interpolate` with the mode "nearest"; deprecated."""
     _warn("upsample_nearest", "interpolate")
     return interpolate(input, size, scale_factor)
 
@@ -107,7 +107,7 @@ def upsample_nearest(
 def upsample_bilinear(
     input: A, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> A:
-    """`interpolate` of the mode "bilinear" with aligned corners; deprecated."""
+    """Call `interpolate` with the mode "bilinear" and aligned corners; deprecated."""
     _warn("upsample_bilinear", "interpolate")
     return interpolate(input, size, scale_factor, "bilinear", True)
 

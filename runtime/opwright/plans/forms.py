@@ -1,14 +1,14 @@
-"""A Form: what a rule found out about a result, kept between calls of the same shapes and dtypes."""
+"""A Form: the findings of a rule about a result, kept between calls of the same shapes and dtypes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from opwright.arrays import layouts
-from opwright.arrays.dtypes import REDUCED, DType, depends_on_default
+from opwright.arrays.dtypes import DType, depends_on_default
 from opwright.arrays.layouts import Shape
+from opwright.arrays.simple import odd_bit_of
 from opwright.arrays.sizes import is_symbolic
-from opwright.keys import ODD
 
 __all__ = ["Form", "Forms"]
 
@@ -16,7 +16,7 @@ _MEMO_LIMIT = 4096
 
 
 class Form:
-    """What a rule found out, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
+    """The findings of a rule, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
     `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
@@ -59,14 +59,12 @@ class Form:
         exact_scalars: bool = False,
         may_overlap: bool = False,
     ) -> None:
-        is_symbolic = not all(type(each) is int for each in (*shape, *strides))
-        if not is_symbolic:
+        if all(type(each) is int for each in (*shape, *strides)):
             layouts.check_countable(shape, dtype.itemsize)
-        is_simple = not is_symbolic and shape and 0 not in shape and strides == layouts.contiguous_strides(shape)
         self.shape = shape
         self.strides = strides
         self.steps = tuple([stride * dtype.itemsize for stride in strides])
-        self.odd = 0 if is_simple and dtype not in REDUCED else ODD
+        self.odd = odd_bit_of(shape, strides, dtype)
         self.dtype = dtype
         self.common = common or dtype
         self.compute = compute or self.common

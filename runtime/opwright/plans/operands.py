@@ -1,4 +1,4 @@
-"""What the rules ask of operands and options: accepted dtypes, one device, casts, and layouts."""
+"""Questions of rules to operands and options: accepted dtypes, one device, casts, and layouts."""
 
 from __future__ import annotations
 
@@ -57,31 +57,31 @@ def check_devices(operands: Sequence[Any]) -> None:
 
 
 def kept_strides(array: Any) -> Shape:
-    """The strides `empty_like` gives a result: those of a dense array, TensorIterator's order for others."""
+    """Return the strides `empty_like` gives a result: those of a dense array, TensorIterator's order for others."""
     return kept_strides_of(array.shape, element_strides(array))
 
 
 def kept_strides_of(shape: Shape, strides: Shape) -> Shape:
-    """`kept_strides` of an array of this shape and these strides."""
+    """Return `kept_strides` of an array of this shape and these strides."""
     if (layouts.is_empty(shape) or layouts.is_dense(shape, strides)) and all(stride >= 0 for stride in strides):
         return strides
     return layouts.pointwise_strides(shape, [(shape, strides)])
 
 
 def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
-    """Shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
+    """Return shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
     if isinstance(operand, NUMBERS):
         return (), ()
     return operand.shape, element_strides(operand) if operand.dtype == common else kept_strides(operand)
 
 
 def memory_format_name(chosen: object) -> str | None:
-    """The name of a memory format, in any spelling."""
+    """Return the name of a memory format, in any spelling."""
     return None if chosen is None else str(getattr(chosen, "name", chosen)).removeprefix("torch.")
 
 
 def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
-    """The strides of a new array in a memory format. Raises RuntimeError for another rank than the format's."""
+    """Return the strides of a new array in a memory format. Raises RuntimeError for another rank than it has."""
     ranks = {"channels_last": 4, "channels_last_3d": 5}
     if chosen in ranks:
         if len(shape) != ranks[chosen]:

@@ -45,7 +45,7 @@ _EXACT = frozenset((source, to) for source in CANONICAL for to in CANONICAL if n
 
 
 class Plan:
-    """What an output looks like, for one call."""
+    """The plan of an output, for one call."""
 
     __slots__ = ("_device", "_given", "_shared", "form")
 
@@ -61,32 +61,32 @@ class Plan:
 
     @property
     def shape(self) -> Shape:
-        """The result's sizes."""
+        """Return the result's sizes."""
         return self.form.shape
 
     @property
     def strides(self) -> Shape:
-        """The result's strides, in elements."""
+        """Return the result's strides, in elements."""
         return self.form.strides
 
     @property
     def dtype(self) -> DType:
-        """The result's dtype."""
+        """Return the result's dtype."""
         return self.form.dtype
 
     @property
     def compute(self) -> DType:
-        """The dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted dtype."""
+        """Return the dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted."""
         return self.form.compute
 
     @property
     def dims(self) -> Shape:
-        """The normalised dimensions of a reduction, `()` elsewhere."""
+        """Return the normalised dimensions of a reduction, `()` elsewhere."""
         return self.form.dims
 
     @property
     def device(self) -> Device:
-        """The result's device: that of the first array that is not 0-dim, or of the first one."""
+        """Return the result's device: that of the first array that is not 0-dim, or of the first one."""
         if self._device is None:
             like = self._like()
             self._device = Device("cpu") if like is None else backend_of(like).device(like)
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def operands(self) -> Any:
-        """The operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
+        """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
 
         Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
         """
@@ -124,7 +124,7 @@ class Plan:
         return cast_array(operand, form.compute)
 
     def lay_out(self, result: Any) -> Array:
-        """The kernel's answer as a new array of exactly this dtype and these strides, copied only where it must be.
+        """Lay out the kernel's answer as a new array of exactly this dtype and strides, copied only if it must be.
 
         Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
         """
@@ -142,7 +142,7 @@ class Plan:
         return self._copied(result)
 
     def _converted(self, result: Array) -> Array:
-        """The kernel's answer in the result's dtype."""
+        """Return the kernel's answer in the result's dtype."""
         form = self.form
         if result.dtype is not form.produces and not form.converts:
             known = CANONICAL.get(result.dtype)
@@ -182,7 +182,7 @@ class Plan:
         return copy
 
     def target(self, out: Tensor) -> Array:
-        """The array of an `out=` tensor, resized to this shape if need be (with a warning if it had elements).
+        """Return the array of an `out=` tensor, resized to this shape if need be (warning if it had elements).
 
         Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
         operand, or its memory belongs to the caller and is of another shape.
@@ -202,7 +202,7 @@ class Plan:
         return array
 
     def inplace(self, self_: Tensor) -> Array:
-        """The array of a tensor that the operator overwrites.
+        """Return the array of a tensor that the operator overwrites.
 
         Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another
         operand.
@@ -234,7 +234,7 @@ class Plan:
                 self._shared = True
 
     def out(self, target: Array) -> Array | None:
-        """`target` if the kernel may write straight into it: its own dtype, and no operand's memory; else None."""
+        """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None."""
         form = self.form
         if target.dtype is form.dtype is form.produces and not self._shared:
             return target
@@ -256,7 +256,7 @@ class Plan:
 
 
 def _as_array(result: Any) -> Array:
-    """A number or nested list as an array. Raises ContractError for what is none."""
+    """Return a number or nested list as an array. Raises ContractError for what is none."""
     if result is not None:
         with suppress(ValueError, TypeError):  # lists of several lengths
             return np.asarray(result)
@@ -305,7 +305,7 @@ def _warn_of_resize(shape: Shape, old: Shape) -> None:
 
 
 def cast_array(array: Array, dtype: DType) -> Array:
-    """The array in another dtype, converted as C++ does, without NumPy's warnings; itself if it has that dtype."""
+    """Cast the array as C++ does, without NumPy's warnings; return itself if it has that dtype."""
     if array.dtype is dtype or array.dtype == dtype:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":

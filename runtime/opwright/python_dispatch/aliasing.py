@@ -1,4 +1,4 @@
-"""What a handler of wrappers owes the declaration: views share their base's storage, writes return the argument."""
+"""The duties of a handler of wrappers: views share their base's storage, writes return the argument."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["link_views", "return_and_correct_aliasing", "written_arguments"]
 
 
 def return_and_correct_aliasing(func: Operator, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a wrapper's `__torch_dispatch__` should return for `out`, its result of `func(*args, **kwargs)`.
+    """Return what a wrapper's `__torch_dispatch__` should for `out`, its result of `func(*args, **kwargs)`.
 
     A result that is a view of a wrapper shares that one's storage, version and base. An operator that writes returns
     the argument it wrote, and one that changes its argument's shape in place changes the wrapper's. Semantics:
@@ -67,7 +67,7 @@ def _share_storage(view: Tensor, base: Tensor) -> None:
 
 
 def written_arguments(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    """The result with the written arguments themselves, where the declaration returns them."""
+    """Return the result with the written arguments themselves, where the declaration returns them."""
     signature = operator.signature
     returned = [position if position in signature.written else None for position in signature.aliases]
     if all(position is None for position in returned):

@@ -1,4 +1,4 @@
-"""What serves the key `Python`: the innermost mode is asked, then the subclasses among the arguments."""
+"""Kernels of the key `Python`: the innermost mode is asked, then the subclasses among the arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, Entered, entered, leave
-from opwright.python_dispatch.rules import find_rule
+from opwright.python_dispatch.rules import RULES
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
@@ -21,8 +21,8 @@ _NOT_ABOVE: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes before Pyth
 
 
 def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a call that modes or subclasses handle: the argument itself where the operator writes and returns
-    it; a wrapper that stands for a view of another one is known as that one's view.
+    """Return the result of a call that modes or subclasses handle: the argument itself where the operator writes and
+    returns it; a wrapper that stands for a view of another one is known as that one's view.
 
     Raises TypeError where every handler returns NotImplemented.
     """
@@ -61,8 +61,8 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
 
 
 def _ask(handler: Any, kind: type, operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
-    """What a mode or a class says to the call, or the rule that stands in for it."""
-    rule = find_rule(operator, kind)
+    """Return what a mode or a class says to the call, or the rule that stands in for it."""
+    rule = RULES.find(operator.name, kind)
     if rule is None:
         return handler.__torch_dispatch__(operator, types, args, kwargs)
     return rule(handler, operator, types, args, kwargs)
@@ -78,7 +78,7 @@ def _unhandled(operator: Operator, innermost: Entered | None, types: tuple[Any, 
 
 
 def overloaded(values: Iterable[Any]) -> list[Any]:
-    """The first tensor of each class with a handler, in the order of arguments, subclasses before their bases."""
+    """Return the first tensor of each class with a handler, in the order of arguments, subclasses before bases."""
     found: list[Any] = []
     for value in values:
         for tensor in value if isinstance(value, list | tuple) else (value,):

@@ -1,4 +1,4 @@
-"""Dispatch modes: objects that are asked for every operator that is called in their block."""
+"""Modes of dispatch: objects that are asked for every operator that is called in their block."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ entered: Final = ENTERED.get
 
 
 class TorchDispatchMode(ThreadBlock):
-    """In its block, `__torch_dispatch__` is called in place of every operator, factories too.
+    """A block in which `__torch_dispatch__` is called in place of every operator, factories too.
 
     Modes nest: the innermost is asked first. Within its handler a mode is off and the outer ones are on, so that
     calling `func(*args, **kwargs)` there goes on to the next one and at last to the kernel. A mode is on in the thread
@@ -45,7 +45,7 @@ class TorchDispatchMode(ThreadBlock):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The result of a call of the operator `func`; a subclass must say it.
+        """Return the result of a call of the operator `func`; a subclass must say it.
 
         `types` are the Tensor subclasses with a handler among the arguments. Keyword-only arguments come in `kwargs`,
         others in `args`; what equals its default is left out, but for positional arguments before others.
@@ -60,7 +60,7 @@ class TorchDispatchMode(ThreadBlock):
 
 
 def _on(modes: Modes | None) -> Modes:
-    """The same modes, but that calls reach the handlers of dispatch modes."""
+    """Return the modes given, but that calls reach the handlers of dispatch modes."""
     return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask)
 
 
@@ -76,7 +76,7 @@ def leave(innermost: Entered, modes: Modes) -> None:
 
 
 class disable_modes(Block):
-    """In the block no dispatch mode is on; it is given those that were, the innermost last. Subclasses still are."""
+    """A block without dispatch modes; it is given those that were on, the innermost last. Subclasses stay on."""
 
     __slots__ = ()
     _variables = (MODES, ENTERED)
@@ -89,7 +89,7 @@ class disable_modes(Block):
 
 
 def current_modes() -> list[TorchDispatchMode]:
-    """The modes that are on, the innermost last."""
+    """Return the modes that are on, the innermost last."""
     found: list[TorchDispatchMode] = []
     each = entered()
     while each is not None:

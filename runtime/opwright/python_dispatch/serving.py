@@ -1,4 +1,4 @@
-"""What other rooms ask of this one (`opwright.hooks.Handlers`)."""
+"""Answers of this room to lower ones (`opwright.hooks.Handlers`)."""
 
 from opwright.python_dispatch.handlers import call_handlers
 from opwright.python_dispatch.subclasses import attributes_of, instance_like, make_subclass, make_wrapper, same_history

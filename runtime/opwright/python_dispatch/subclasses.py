@@ -1,4 +1,4 @@
-"""How instances of Tensor subclasses are made: over a tensor's memory, or as wrappers that have none."""
+"""Instances of Tensor subclasses: over a tensor's memory, or as wrappers that have none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from opwright.arrays import layouts
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import as_dtype, get_default_dtype
-from opwright.arrays.storage import Extra, odd_bit, storage_of
+from opwright.arrays.simple import odd_bit
+from opwright.arrays.storage import Extra, storage_of
 from opwright.hooks import hooks
 from opwright.keys import GRAD, PYTHON, VIEW
 from opwright.tensors.tensor import Tensor
@@ -19,7 +20,7 @@ Sub = TypeVar("Sub", bound=Tensor)
 
 
 def make_subclass(cls: type[Sub], data: Tensor, require_grad: bool) -> Sub:
-    """An instance over the memory of a tensor, without its history."""
+    """Return an instance over the memory of a tensor, without its history."""
     if not isinstance(data, Tensor):
         raise TypeError(f"{cls.__name__} is made from a Tensor, got {type(data).__name__}")
     made = _bare(cls, data.array, data.keys & ~(GRAD | VIEW | PYTHON) | _bit(cls), Extra(storage_of(data)))
@@ -29,7 +30,7 @@ def make_subclass(cls: type[Sub], data: Tensor, require_grad: bool) -> Sub:
 
 
 def same_history(cls: type[Sub], tensor: Tensor) -> Sub:
-    """An instance over the memory of a tensor, at its place in the graph."""
+    """Return an instance over the memory of a tensor, at its place in the graph."""
     made = make_subclass(cls, tensor, False)
     made.keys |= tensor.keys & GRAD
     made.edge = tensor.edge
@@ -45,7 +46,7 @@ def make_wrapper(
     device: Device | str | None,
     requires_grad: bool,
 ) -> Sub:
-    """An instance without data that looks like a tensor of this size, dtype and device."""
+    """Return an instance without data that looks like a tensor of this size, dtype and device."""
     fakes = hooks.fakes()
     handled = _bit(cls)
     if not handled:
@@ -62,7 +63,7 @@ def make_wrapper(
 
 
 def attributes_of(tensor: Tensor) -> dict[str, Any]:
-    """What an instance of a subclass has beside what a Tensor has."""
+    """Return what an instance of a subclass has beside what a Tensor has."""
     names = [*getattr(tensor, "__dict__", ())]
     for kind in type(tensor).__mro__[: type(tensor).__mro__.index(Tensor)]:
         slots = kind.__dict__.get("__slots__", ())
@@ -73,7 +74,7 @@ def attributes_of(tensor: Tensor) -> dict[str, Any]:
 
 
 def instance_like(cls: type[Sub], attributes: dict[str, Any], tensor: Tensor) -> Sub:
-    """An instance with these attributes in place of a plain tensor, without its history."""
+    """Return an instance with these attributes in place of a plain tensor, without its history."""
     made = _bare(cls, tensor.array, tensor.keys & ~GRAD | _bit(cls), tensor.extra)
     for name, value in attributes.items():
         setattr(made, name, value)
@@ -81,7 +82,7 @@ def instance_like(cls: type[Sub], attributes: dict[str, Any], tensor: Tensor) ->
 
 
 def _bit(cls: type[Tensor]) -> int:
-    """The key that instances dispatch by, where their class has a handler."""
+    """Return the key that instances dispatch by, where their class has a handler."""
     return PYTHON if cls.has_dispatch_handler() else 0
 
 

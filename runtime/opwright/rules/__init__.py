@@ -1,49 +1,16 @@
 """The rules of `meta:` formulas: what an operator's result looks like, from its arguments, without computing it.
 
 A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and returns a Plan. Rules follow PyTorch's
-CPU kernels; errors carry its wording.
+CPU kernels; errors carry its wording. Here are those that operators of many kinds share; the rules of ATen's families
+are in `opwright_kernels.rules`, and are names of this module, too.
 """
 
-from opwright.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
-from opwright.rules.convolution import convolution
-from opwright.rules.dropout import dropout_mask, native_dropout
-from opwright.rules.embedding import embedding, embedding_renorm
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from opwright.missing import missing_attribute
 from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
-from opwright.rules.indexing import expand_masks, gather, index, index_select, positions_of, put_at
 from opwright.rules.joining import cat, stack
-from opwright.rules.linear_algebra import (
-    coefficients,
-    decomposed,
-    hermitian_values,
-    lu_factors,
-    lu_parts,
-    lu_solution,
-    not_computed,
-    qr,
-    solution,
-    svd,
-)
-from opwright.rules.losses import (
-    binary_loss,
-    class_loss,
-    huber_loss,
-    image_class_loss,
-    loss,
-    margin_loss,
-    multilabel_loss,
-    multilabel_marks,
-    smooth_l1_loss,
-)
-from opwright.rules.normalization import (
-    batch_norm,
-    batch_norm_statistics,
-    group_norm,
-    group_norm_statistics,
-    layer_norm,
-    layer_norm_statistics,
-    normalized,
-)
-from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     clamped,
     complex_of,
@@ -60,17 +27,6 @@ from opwright.rules.pointwise import (
     where,
 )
 from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
-from opwright.rules.random import (
-    bernoulli,
-    binomial,
-    geometric,
-    integers,
-    multinomial,
-    normal,
-    permutation,
-    positive,
-    uniform,
-)
 from opwright.rules.rearranging import (
     block_diagonal,
     channels_from_pixels,
@@ -89,134 +45,70 @@ from opwright.rules.rearranging import (
     with_diagonal,
 )
 from opwright.rules.reductions import norm, reduce, scan
-from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
-from opwright.rules.upsampling import upsample
-from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
+
+if TYPE_CHECKING:
+    from opwright_kernels.rules import *  # noqa: F403
 
 __all__ = [
-    "adaptive_pool",
     "added_outer",
     "added_product",
     "arange",
-    "batch_norm",
-    "batch_norm_statistics",
-    "bernoulli",
-    "binary_loss",
-    "binomial",
     "block_diagonal",
-    "bucketize",
     "cat",
-    "celu",
     "channels_from_pixels",
     "clamped",
-    "class_loss",
-    "coefficients",
-    "col2im",
     "complex_of",
-    "convolution",
     "copied",
     "cross",
-    "decomposed",
     "diagonal_overlaid",
     "distances",
     "divided",
-    "dropout_mask",
-    "embedding",
-    "embedding_renorm",
     "empty",
-    "expand_masks",
     "eye",
     "filled",
     "flipped",
     "full",
-    "gather",
-    "gelu",
-    "geometric",
-    "glu",
-    "group_norm",
-    "group_norm_statistics",
     "gufunc",
-    "hardtanh",
-    "hermitian_values",
-    "histc",
-    "histogram",
-    "huber_loss",
-    "im2col",
-    "image_class_loss",
-    "index",
-    "index_copied",
-    "index_filled",
-    "index_select",
-    "index_written",
-    "integers",
-    "kthvalue",
-    "layer_norm",
-    "layer_norm_statistics",
     "like",
-    "like_contiguous",
     "linspace",
-    "loss",
-    "lu_factors",
-    "lu_parts",
-    "lu_solution",
-    "margin_loss",
     "masked",
-    "masked_scattered",
     "membership",
-    "multilabel_loss",
-    "multilabel_marks",
-    "multinomial",
     "narrowed",
-    "native_dropout",
     "norm",
-    "normal",
-    "normalized",
-    "not_computed",
     "overwritten",
-    "padded",
-    "permutation",
     "pixels_from_channels",
     "pointwise",
     "pointwise_with",
     "polygamma",
-    "pool",
-    "positions_of",
-    "positive",
     "power_of_number",
     "power_to_number",
-    "put",
-    "put_at",
-    "qr",
     "reduce",
-    "reflected",
     "repeated",
-    "replicated",
     "rolled",
     "rotated",
-    "rrelu",
     "same_dtypes",
     "scaled",
     "scan",
-    "scattered",
-    "searchsorted",
     "selection_overlaid",
     "shuffled",
     "slice_overlaid",
-    "smooth_l1_loss",
-    "softshrink",
-    "solution",
-    "sort",
     "stack",
-    "svd",
-    "taken",
-    "topk",
     "trace",
     "triangle",
     "triangle_indices",
-    "uniform",
-    "upsample",
     "where",
     "window",
     "with_diagonal",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    families = import_module("opwright_kernels.rules")
+    if name not in families.__all__:
+        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __dir__())
+    found = globals()[name] = getattr(families, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *import_module("opwright_kernels.rules").__all__])

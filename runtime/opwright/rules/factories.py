@@ -22,7 +22,7 @@ _sized = Forms()
 
 
 def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
-    """A result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
+    """Plan a result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
     TensorIterator's order.
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
@@ -38,8 +38,8 @@ def overwritten(
     may_overlap: bool = False,
     reads: Any = None,
 ) -> Plan:
-    """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
-    as it is (`fill`).
+    """Plan a result like `self` that does not depend on it elementwise, or that the kernel begins with: written in
+    place as it is (`fill`).
 
     `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do. `reads`: another array
     that the kernel looks at, which may share no part of the memory alone.
@@ -49,7 +49,7 @@ def overwritten(
 
 
 def copied(self: Any, *, src: Any) -> Plan:
-    """`self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
+    """Plan `self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
     same_shape = layouts.same_shape
     if not same_shape(src.shape, self.shape) and not same_shape(
         layouts.broadcast_shapes([self.shape, src.shape]), self.shape
@@ -62,7 +62,7 @@ def copied(self: Any, *, src: Any) -> Plan:
 
 
 def filled(self: Any, *, value: Any) -> Plan:
-    """`self`, overwritten by a number, also where elements share memory, or by the element of a 0-dim array.
+    """Plan `self`, overwritten by a number, also where elements share memory, or by the element of a 0-dim array.
 
     Raises RuntimeError for an array of more dimensions, and a number that the dtype cannot hold.
     """
@@ -98,7 +98,7 @@ def empty(
     memory_format: object = None,
     stride: Sequence[int] | None = None,
 ) -> Plan:
-    """A new array of this size: the default dtype, the CPU and row-major strides unless told otherwise.
+    """Plan a new array of this size: the default dtype, the CPU and row-major strides unless told otherwise.
 
     Raises RuntimeError for a negative size.
     """
@@ -115,8 +115,8 @@ def empty(
 
 
 def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
-    """A new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise. Raises
-    RuntimeError where it cannot hold the value."""
+    """Plan a new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise.
+    Raises RuntimeError where it cannot hold the value."""
     if dtype is None:
         dtype = scalar_dtype(fill_value)
     plan = empty(size, dtype=dtype, device=device)
@@ -125,8 +125,8 @@ def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, devi
 
 
 def arange(start: complex, end: complex, step: complex, *, dtype: object = None, device: object = None) -> Plan:
-    """The numbers from `start` to below `end`: int64 if all are integers, else the default dtype. An integer dtype
-    makes integers of the three first; how many numbers there are the three tell as they were given, but for int64.
+    """Plan the numbers from `start` to below `end`: int64 if all are integers, else the default dtype. An integer dtype
+    makes integers of the three first; the number of elements follows from the three as given, but for int64.
 
     Raises RuntimeError for a zero step, one that leads away from `end`, and for numbers that are not real.
     """
@@ -156,7 +156,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
 
 
 def _whole(number: Any) -> Any:
-    """The number without what is behind its point. Raises RuntimeError where no integer of 64 bits is that."""
+    """Return the number without what is behind its point. Raises RuntimeError where no integer of 64 bits is that."""
     if is_symbolic(number):
         return number
     whole = int(number) if math.isfinite(number) else 1 << 63
@@ -165,7 +165,7 @@ def _whole(number: Any) -> Any:
 
 
 def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, device: object = None) -> Plan:
-    """`steps` numbers: the default dtype, complex if an end is, unless told otherwise."""
+    """Plan `steps` numbers: the default dtype, complex if an end is, unless told otherwise."""
     if not holds(steps >= 0):
         raise RuntimeError("number of steps must be non-negative")
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
@@ -179,7 +179,7 @@ def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, 
 
 
 def eye(n: int, m: int, *, dtype: object = None, device: object = None) -> Plan:
-    """An n × m matrix. Raises RuntimeError for a negative size."""
+    """Plan an n × m matrix. Raises RuntimeError for a negative size."""
     for name, size in (("n", n), ("m", m)):
         if not holds(size >= 0):
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
@@ -187,7 +187,7 @@ def eye(n: int, m: int, *, dtype: object = None, device: object = None) -> Plan:
 
 
 def window(name: str, length: int, *, dtype: object = None, device: object = None) -> Plan:
-    """A window of `length` samples. Raises RuntimeError for a negative length or a dtype that is not floating."""
+    """Plan a window of `length` samples. Raises RuntimeError for a negative length or a dtype that is not floating."""
     if not holds(length >= 0):
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     plan = empty([length], dtype=dtype, device=device)

@@ -17,8 +17,8 @@ _stacked = Forms()
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
-    """Arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are skipped,
-    as in PyTorch."""
+    """Plan arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are
+    skipped, as in PyTorch."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     key = (dim, tuple([(tensor.shape, tensor.strides, tensor.dtype) for tensor in tensors]))
@@ -60,7 +60,7 @@ def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
-    """Arrays of one shape joined along a new dimension. Raises RuntimeError naming the first that differs."""
+    """Plan arrays of one shape joined along a new dimension. Raises RuntimeError naming the first that differs."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     key = (dim, tuple([(tensor.shape, tensor.dtype) for tensor in tensors]))

@@ -28,7 +28,7 @@ def suggests_channels_last(shape: Shape, strides: Shape) -> bool:
 
 
 def suggested_strides(shape: Shape, array: Any) -> Shape:
-    """The strides of a new result of `shape` in the format that the array's own layout suggests."""
+    """Return the strides of a new result of `shape` in the format that the array's own layout suggests."""
     if suggests_channels_last(array.shape, element_strides(array)):
         return layouts.channels_last_strides(shape)
     return layouts.contiguous_strides(shape)

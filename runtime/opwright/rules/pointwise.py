@@ -44,8 +44,7 @@ def pointwise(
     accepts_operands: DtypeKinds | None = None,
     alpha: complex = 1,
 ) -> Plan:
-    """An elementwise operator: operands broadcast and are promoted, and the result has the strides TensorIterator
-    gives it.
+    """Plan an elementwise operator: operands broadcast and are promoted, and strides are TensorIterator's.
 
     `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
@@ -110,8 +109,8 @@ def _check_alpha(alpha: complex, common: DType) -> None:
 
 
 def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
-    """`pointwise`, with numbers that are no operands. Raises RuntimeError for one that does not fit the dtype that is
-    computed in."""
+    """Plan as `pointwise` does, with numbers that are no operands. Raises RuntimeError for one that does not fit the
+    dtype that is computed in."""
     plan = pointwise(*operands, accepts=accepts)
     for number in numbers:
         check_number(number, plan.compute)
@@ -119,7 +118,7 @@ def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: D
 
 
 def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
-    """`pointwise`, held within bounds. Raises RuntimeError where there is neither."""
+    """Plan as `pointwise` does, with bounds. Raises RuntimeError where there is neither."""
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
@@ -127,7 +126,7 @@ def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
 
 
 def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
-    """A quotient, rounded to an integer as the mode says. Raises RuntimeError for a mode that is not known,
+    """Plan a quotient, rounded to an integer as the mode says. Raises RuntimeError for a mode that is not known,
     DispatchError for complex numbers where there is one."""
     kind: Literal["int_to_float", "default"] = "int_to_float" if rounding_mode is None else "default"
     plan = pointwise(self, other, kind=kind, accepts="integer floating complex")
@@ -141,7 +140,7 @@ def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
 
 
 def polygamma(n: int, self: Any) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for a negative `n`."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError for a negative `n`."""
     plan = pointwise(self, kind="int_to_float", accepts="floating")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -162,7 +161,7 @@ def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DTy
 
 
 def where(condition: Any, self: Any, other: Any) -> Plan:
-    """A choice between two operands, which are promoted together; the condition is bool or uint8."""
+    """Plan a choice between two operands, which are promoted together; the condition is bool or uint8."""
     key = (_seen(condition), _seen(self), _seen(other))
     form = _choices.get(key)
     if form is None:
@@ -171,7 +170,7 @@ def where(condition: Any, self: Any, other: Any) -> Plan:
 
 
 def _seen(operand: Any) -> Any:
-    """What a rule reads of an operand."""
+    """Return what a rule reads of an operand."""
     if isinstance(operand, NUMBERS):
         return type(operand), isinstance(operand, int) and operand >= 2**63
     return type(operand), operand.shape, operand.strides, operand.dtype
@@ -192,7 +191,7 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
 
 
 def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None, numbers: Sequence[complex] = ()) -> Plan:
-    """`pointwise`, of operands that must have one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
+    """Plan as `pointwise` does, for operands of one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
 
     Raises RuntimeError where dtypes differ, and for one of `numbers`, which are no operands, that does not fit.
     """
@@ -203,7 +202,7 @@ def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None, numbers: Sequ
 
 
 def scaled(self: Any, other: Any) -> Plan:
-    """`self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
+    """Plan `self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
     bfloat16."""
     plan = pointwise(self, other, kind="int_to_float")
     form = plan.form
@@ -216,7 +215,7 @@ def scaled(self: Any, other: Any) -> Plan:
 
 
 def complex_of(real: Any, imag: Any, *, accepts: DtypeKinds) -> Plan:
-    """A complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
+    """Plan a complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
     if real.dtype != imag.dtype or str(real.dtype) not in accepts.split():
         raise RuntimeError(
             f"expected two operands of one dtype out of {', '.join(accepts.split())}, "
@@ -242,7 +241,7 @@ def membership(elements: Any, test_elements: Any) -> Plan:
 
 
 def masked(self: Any, mask: Any, *, value: Any) -> Plan:
-    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
+    """Plan `self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
 
     Raises RuntimeError for a mask that is not bool, and a value that is no number or 0-dim array, or does not fit.
     """
@@ -260,7 +259,7 @@ def masked(self: Any, mask: Any, *, value: Any) -> Plan:
 
 
 def power_to_number(self: Any, exponent: Any) -> Plan:
-    """`self ** number`. Raises RuntimeError for an integer to a negative power."""
+    """Plan `self ** number`. Raises RuntimeError for an integer to a negative power."""
     plan = pointwise(self, exponent)
     if plan.dtype not in INEXACT and exponent.real < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -268,7 +267,7 @@ def power_to_number(self: Any, exponent: Any) -> Plan:
 
 
 def power_of_number(self: Any, exponent: Any) -> Plan:
-    """`number ** exponent`; contiguous."""
+    """Plan `number ** exponent`; contiguous."""
     plan = pointwise(self, exponent, accepts="integer floating complex")
     form = plan.form
     shape, casts = form.shape, form.casts

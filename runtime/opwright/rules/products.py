@@ -28,7 +28,7 @@ def gufunc(
     accepts: DtypeKinds | None = None,
     batched: bool = True,
 ) -> Plan:
-    """An operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
+    """Plan an operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
     before broadcast.
 
     Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as
@@ -80,8 +80,8 @@ def _core_dimensions(signature: str) -> tuple[tuple[tuple[str, ...], ...], tuple
 
 
 def added_product(signature: str, self: Any, first: Any, second: Any, beta: complex, alpha: complex) -> Plan:
-    """A product, as `gufunc` has it, plus `self`, which broadcasts to it. A dimension named in both factors and not
-    in the result is summed over.
+    """Plan a product, as `gufunc` has it, plus `self`, which broadcasts to it. A dimension named in both factors and
+    not in the result is summed over.
 
     Raises RuntimeError where shapes or dtypes do not fit.
     """
@@ -115,7 +115,7 @@ def _check_expands(shape: Shape, wanted: Shape) -> None:
 
 
 class _Operand(NamedTuple):
-    """What a rule reads of an array, of one that is not there."""
+    """The part of an array that is not there which a rule reads."""
 
     shape: Shape
     strides: Shape  # in bytes, as arrays have them
@@ -124,8 +124,8 @@ class _Operand(NamedTuple):
 
 
 def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) -> Plan:
-    """`self` plus the products of all pairs of two vectors' elements: promoted and laid out as pointwise results are.
-    Raises RuntimeError for operands that are no vectors, or a `self` that does not fit."""
+    """Plan `self` plus the products of all pairs of two vectors' elements: promoted and laid out as pointwise results
+    are. Raises RuntimeError for operands that are no vectors, or a `self` that does not fit."""
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -146,7 +146,7 @@ def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) 
 
 
 def cross(self: Any, other: Any, dim: int) -> Plan:
-    """The vector product along `dim`; the other dimensions broadcast, and the result is contiguous.
+    """Plan the vector product along `dim`; the other dimensions broadcast, and the result is contiguous.
 
     Raises RuntimeError where shapes or dtypes do not fit, IndexError for a dimension out of range.
     """
@@ -168,7 +168,7 @@ def cross(self: Any, other: Any, dim: int) -> Plan:
 
 
 def trace(self: Any) -> Plan:
-    """The sum of a matrix's diagonal: 0-dim, int64 for integers. Raises RuntimeError for what is no matrix."""
+    """Plan the sum of a matrix's diagonal: 0-dim, int64 for integers. Raises RuntimeError for what is no matrix."""
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     given = as_dtype(self.dtype)
@@ -179,8 +179,8 @@ def trace(self: Any) -> Plan:
 
 
 def distances(x1: Any, x2: Any, p: float) -> Plan:
-    """The distances of each row of `x1` to each row of `x2`: the batches broadcast, the result is contiguous. Raises
-    RuntimeError for a negative `p` and for dtypes or shapes that do not fit."""
+    """Plan the distances of each row of `x1` to each row of `x2`: the batches broadcast, the result is contiguous.
+    Raises RuntimeError for a negative `p` and for dtypes or shapes that do not fit."""
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     for name, each in (("X1", x1), ("X2", x2)):

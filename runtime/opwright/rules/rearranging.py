@@ -20,15 +20,15 @@ from opwright.rules.memory_formats import suggested_strides
 
 
 def flipped(self: Any, dims: Sequence[int]) -> Plan:
-    """`self` with some dimensions in reverse order: its shape, and the strides of `empty_like`."""
+    """Plan `self` with some dimensions in reverse order: its shape, and the strides of `empty_like`."""
     if dims:
         layouts.wrap_dims(dims, self.ndim)
     return _plan(self, self.shape, kept_strides(self))
 
 
 def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
-    """`self` with its elements moved along `dims`, those that fall off coming in at the other end; along all of them
-    in row-major order where there are none. Contiguous, channels last like `self`."""
+    """Plan `self` with its elements moved along `dims`, those that fall off coming in at the other end; along all of
+    them in row-major order where there are none. Contiguous, channels last like `self`."""
     if not shifts:
         raise RuntimeError("roll: expected at least one shift")
     if len(dims) != len(shifts) and (dims or len(shifts) > 1):
@@ -43,7 +43,7 @@ def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
 
 
 def rotated(self: Any, k: int, dims: Sequence[int]) -> Plan:
-    """`self` turned by `k` right angles in the plane of two dimensions: flipped, and transposed if `k` is odd."""
+    """Plan `self` turned by `k` right angles in the plane of two dimensions: flipped, and transposed if `k` is odd."""
     if len(dims) != 2:
         raise RuntimeError(f"rot90: expected 2 dims to rotate, but got {len(dims)}")
     if self.ndim < 2:
@@ -66,7 +66,7 @@ def _swapped(sizes: Shape, first: int, second: int) -> Shape:
 
 
 def repeated(self: Any, repeats: Sequence[int]) -> Plan:
-    """`self` so many times along each dimension; more repeats than dimensions are new ones in front. Contiguous."""
+    """Plan `self` so often along each dimension; more repeats than dimensions are new ones in front. Contiguous."""
     new = len(repeats) - self.ndim
     if new < 0:
         raise RuntimeError(f"repeat: {len(repeats)} repeats are fewer than the tensor's {self.ndim} dimensions")
@@ -77,7 +77,7 @@ def repeated(self: Any, repeats: Sequence[int]) -> Plan:
 
 
 def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
-    """`length` places of `dim` from `start` on, as a contiguous copy."""
+    """Plan `length` places of `dim` from `start` on, as a contiguous copy."""
     if not self.ndim:
         raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
     dim = layouts.wrap_dim(dim, self.ndim)
@@ -92,7 +92,7 @@ def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
 
 
 def slice_overlaid(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Plan:
-    """`self` with another array in place of a slice. Raises RuntimeError where it is of another shape."""
+    """Plan `self` with another array in place of a slice. Raises RuntimeError where it is of another shape."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = layouts.wrap_dim(dim, self.ndim)
@@ -103,7 +103,7 @@ def slice_overlaid(self: Any, src: Any, dim: int, start: int | None, end: int | 
 
 
 def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
-    """`self` with another array at one place of a dimension. Raises IndexError where there is no such place,
+    """Plan `self` with another array at one place of a dimension. Raises IndexError where there is no such place,
     RuntimeError where the array is of another shape."""
     if not self.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -117,7 +117,7 @@ def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
 
 
 def diagonal_overlaid(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Plan:
-    """`self` with another array in place of a diagonal. Raises RuntimeError where it is of another shape."""
+    """Plan `self` with another array in place of a diagonal. Raises RuntimeError where it is of another shape."""
     first, second = layouts.wrap_dim(dim1, self.ndim), layouts.wrap_dim(dim2, self.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -127,7 +127,7 @@ def diagonal_overlaid(self: Any, src: Any, offset: int, dim1: int, dim2: int) ->
 
 
 def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
-    """The shape and strides of `self`, gaps included, but no overlaps."""
+    """Plan the shape and strides of `self`, gaps included, but no overlaps."""
     if not layouts.same_shape(part, src.shape):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part)}, but got {list(src.shape)}"
@@ -141,7 +141,7 @@ def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
 
 
 def with_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Plan:
-    """Matrices, in two new dimensions, with the last dimension of `self` on a diagonal."""
+    """Plan matrices, in two new dimensions, with the last dimension of `self` on a diagonal."""
     ndim = self.ndim + 1
     first, second = layouts.wrap_dim(dim1, ndim), layouts.wrap_dim(dim2, ndim)
     if first == second:
@@ -154,7 +154,7 @@ def with_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Plan:
 
 
 def block_diagonal(tensors: Sequence[Any]) -> Plan:
-    """Matrices along the diagonal of one, promoted together; a vector is a row, a number a 1 × 1 matrix."""
+    """Plan matrices along the diagonal of one, promoted together; a vector is a row, a number a 1 × 1 matrix."""
     rows = columns = 0
     for place, tensor in enumerate(tensors):
         if tensor.ndim > 2:
@@ -168,14 +168,14 @@ def block_diagonal(tensors: Sequence[Any]) -> Plan:
 
 
 def triangle(self: Any) -> Plan:
-    """The lower or the upper triangle of matrices: the shape of `self`, contiguous."""
+    """Plan the lower or the upper triangle of matrices: the shape of `self`, contiguous."""
     if self.ndim < 2:
         raise RuntimeError(f"tril and triu expect at least 2 dimensions, but got {self.ndim}")
     return _plan(self, self.shape)
 
 
 def triangle_indices(row: int, col: int, offset: int, *, upper: bool, dtype: object, device: object) -> Plan:
-    """The row and the column of each element of a triangle: two rows of int64, or of another integer dtype."""
+    """Plan the row and the column of each element of a triangle: two rows of int64, or of another integer dtype."""
     if row < 0 or col < 0:
         raise RuntimeError(f"expected sizes that are not negative, but got {row} rows and {col} columns")
     below = _triangle_size(row, col, offset - 1 if upper else offset)
@@ -183,7 +183,7 @@ def triangle_indices(row: int, col: int, offset: int, *, upper: bool, dtype: obj
 
 
 def _triangle_size(rows: int, columns: int, offset: int) -> int:
-    """The number of elements on and below a diagonal."""
+    """Return the number of elements on and below a diagonal."""
     # Row i has offset + 1 + i of them, at least none and at most all: a trapezium, and then full rows.
     first = offset + 1
     skipped = -first if first < 0 else 0
@@ -199,7 +199,7 @@ def _triangle_size(rows: int, columns: int, offset: int) -> int:
 
 
 def shuffled(self: Any, groups: int) -> Plan:
-    """The channels of `groups` groups in turn (`channel_shuffle`): the shape of `self`, channels last like it."""
+    """Plan the channels of `groups` groups in turn (`channel_shuffle`): the shape of `self`, channels last like it."""
     if self.ndim < 3:
         raise RuntimeError(f"channel_shuffle: expected more than 2 dimensions, but got {self.ndim}")
     if groups <= 0:
@@ -210,7 +210,7 @@ def shuffled(self: Any, groups: int) -> Plan:
 
 
 def pixels_from_channels(self: Any, factor: int) -> Plan:
-    """`pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
+    """Plan `pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
     channels, height, width = _image(self, factor, "pixel_shuffle")
     if not holds(channels % (factor * factor) == 0):
         raise RuntimeError(f"pixel_shuffle: {channels} channels are no multiple of the square of factor {factor}")
@@ -219,7 +219,7 @@ def pixels_from_channels(self: Any, factor: int) -> Plan:
 
 
 def channels_from_pixels(self: Any, factor: int) -> Plan:
-    """`pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
+    """Plan `pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
     channels, height, width = _image(self, factor, "pixel_unshuffle")
     for name, size in (("height", height), ("width", width)):
         if not holds(size % factor == 0):

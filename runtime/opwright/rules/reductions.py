@@ -31,7 +31,7 @@ def reduce(
     nonempty: bool = False,
     empty_is_all: bool = True,
 ) -> Plan:
-    """A reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
+    """Plan a reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
     dimensions.
 
     `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`,
@@ -119,7 +119,7 @@ def scan(
     kind: str = "int_to_long",
     accepts: DtypeKinds | None = None,
 ) -> Plan:
-    """A running reduction along `dim` (`cumsum`): the shape of `self`, contiguous.
+    """Plan a running reduction along `dim` (`cumsum`): the shape of `self`, contiguous.
 
     `dtype`, `compute_dtype`, `kind` and `accepts` are those of `reduce`.
     """
@@ -147,7 +147,7 @@ def norm(
     *,
     compute_dtype: object = None,
 ) -> Plan:
-    """A vector norm over `dim`: the real dtype of `self`, or of `compute_dtype`, which must hold it.
+    """Plan a vector norm over `dim`: the real dtype of `self`, or of `compute_dtype`, which must hold it.
 
     Raises RuntimeError for integers, for a dtype that does not fit, and where an order without an identity (negative
     or infinite) meets no elements.

@@ -36,7 +36,7 @@ OPERATIONS: Final = frozenset([*_ON_FLOATS, *ON_BITS])
 
 
 def on_bits(name: str, a: Expr, b: Expr, interval: IntervalOf) -> Expr:
-    """`& | ^ << >>` of ints. Shifts by a known number multiply and divide."""
+    """Apply `& | ^ << >>` to ints. Shifts by a known number multiply and divide."""
     if name in ("lshift", "rshift") and b.is_Integer and b.p >= 0:
         factor = constant(1 << int(b.p))
         return multiply(a, factor) if name == "lshift" else integers.floordiv(a, factor, interval)
@@ -44,17 +44,17 @@ def on_bits(name: str, a: Expr, b: Expr, interval: IntervalOf) -> Expr:
 
 
 def as_float(expr: Expr) -> Expr:
-    """An int's expression as a float's."""
+    """Return an int's expression as a float's."""
     return integers.rebuilt("float", [expr], _no_ranges)
 
 
 def as_int(condition: Expr) -> Expr:
-    """A condition's expression as 0 or 1."""
+    """Return a condition's expression as 0 or 1."""
     return integers.choose(condition, constant(1), constant(0))
 
 
 def on_floats(name: str, a: Expr, b: Expr) -> Expr:
-    """An operation on floats, or a comparison of them. Computed as Python does, never rearranged."""
+    """Apply an operation to floats, or compare them. Computed as Python does, never rearranged."""
     return integers.rebuilt(_ON_FLOATS[name], [a, b], _no_ranges)
 
 
@@ -63,7 +63,7 @@ def _no_ranges(expr: Expr) -> Any:
 
 
 def compare_with_float(name: str, number: Expr, value: float) -> Expr:
-    """An int compared with a float: exact, as in Python, by comparing with an int."""
+    """Compare an int with a float: exact, as in Python, by comparing with an int."""
     if math.isnan(value):
         return constant(name == "ne")
     if math.isinf(value):
@@ -76,7 +76,7 @@ def compare_with_float(name: str, number: Expr, value: float) -> Expr:
 
 
 def compare_numbers(name: str, a: Expr, b: Expr, a_is_int: bool, b_is_int: bool) -> Expr:
-    """A comparison of two numbers."""
+    """Compare two numbers."""
     if a_is_int and b_is_int:
         return relations.compare(name, a, b)
     if a_is_int and is_constant(b):
@@ -87,7 +87,7 @@ def compare_numbers(name: str, a: Expr, b: Expr, a_is_int: bool, b_is_int: bool)
 
 
 def compare_conditions(name: str, a: Expr, b: Expr) -> Expr:
-    """`==` and `!=` of conditions."""
+    """Apply `==` or `!=` to conditions."""
     both = relations.combine("and", [a, b])
     neither = relations.combine("and", [relations.negate(a), relations.negate(b)])
     same = relations.combine("or", [both, neither])
@@ -95,10 +95,10 @@ def compare_conditions(name: str, a: Expr, b: Expr) -> Expr:
 
 
 def negated(expr: Expr) -> Expr:
-    """`-a` of an int."""
+    """Return `-a` of an int."""
     return multiply(MINUS_ONE, expr)
 
 
 def unary_on_floats(name: str, expr: Expr) -> Expr:
-    """neg, abs, floor, ceil, trunc, sqrt of a float."""
+    """Apply neg, abs, floor, ceil, trunc or sqrt to a float."""
     return integers.rebuilt({"neg": "fneg", "abs": "fabs"}.get(name, name), [expr], _no_ranges)

@@ -17,7 +17,7 @@ or go a way that is right for every value where nothing is known: opwright.guard
 
 
 def describe(env: ShapeEnv, what: str, names: Sequence[str]) -> str:
-    """The message for a question about symbols of these names."""
+    """Return the message for a question about symbols of these names."""
     lines = [f"{what} depends on data: neither ranges nor hints decide it\n"]
     asked = users_line()
     if asked is not None:
@@ -27,7 +27,7 @@ def describe(env: ShapeEnv, what: str, names: Sequence[str]) -> str:
 
 
 def describe_symbol(env: ShapeEnv, name: str) -> str:
-    """A symbol's range or hint, and where it was made."""
+    """Return a symbol's range or hint, and where it was made."""
     symbol = env.symbols[name]
     sources = ", ".join(filter(None, symbol.sources))
     made = f" by {sources}" if symbol.hint is None and sources else f" for {sources}" if sources else ""

@@ -53,7 +53,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def evaluate(expr: Expr, value_of_symbol: Callable[[Expr], Value]) -> Any:
-    """The expression's value, each symbol's asked for."""
+    """Return the expression's value, with each symbol's value asked for."""
     if is_constant(expr):
         return value_of(expr)
     if expr.is_Symbol:

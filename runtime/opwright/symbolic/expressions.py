@@ -91,7 +91,7 @@ def _without_parentheses(argument: Expr, text: str) -> str:
 
 
 def _sides(left: Expr, right: Expr) -> tuple[Expr, Expr]:
-    """A comparison's sides, terms of negative sign moved to the other one."""
+    """Return a comparison's sides, with terms of negative sign moved to the other one."""
     moved = [term for term in terms(left) if factored(term)[0] < 0] if left.is_Add else []
     if not moved:
         return left, right
@@ -100,12 +100,12 @@ def _sides(left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 
 def text_of(expr: Expr) -> str:
-    """The expression as Python would write it."""
+    """Return the expression as Python would write it."""
     return _call_text(expr, sympy.sstr) if isinstance(expr, Call) else str(sympy.sstr(expr))
 
 
 def symbol(name: str) -> Expr:
-    """An integer of this name."""
+    """Return an integer symbol of this name."""
     return sympy.Symbol(name, integer=True)
 
 
@@ -115,14 +115,14 @@ def is_constant(expr: Expr) -> bool:
 
 
 def value_of(expr: Expr) -> int | float | bool:
-    """The Python value of a constant."""
+    """Return the Python value of a constant."""
     if expr.is_Integer:
         return int(expr.p)
     return expr.value if isinstance(expr, Real) else expr is TRUE
 
 
 def constant(value: int | float | bool) -> Expr:
-    """The expression of a Python value."""
+    """Return the expression of a Python value."""
     if isinstance(value, bool):
         return TRUE if value else FALSE
     return sympy.Integer(value) if isinstance(value, int) else Real(value)
@@ -132,12 +132,12 @@ def constant(value: int | float | bool) -> Expr:
 
 
 def terms(expr: Expr) -> tuple[Expr, ...]:
-    """The summands."""
+    """Return the summands."""
     return tuple(expr.args) if expr.is_Add else (expr,)
 
 
 def factored(term: Expr) -> tuple[int, Expr]:
-    """A summand as coefficient and monomial; the monomial of a number is 1."""
+    """Return a summand as coefficient and monomial; the monomial of a number is 1."""
     if term.is_Integer:
         return int(term.p), ONE
     if term.is_Mul and term.args[0].is_Integer:
@@ -146,12 +146,12 @@ def factored(term: Expr) -> tuple[int, Expr]:
 
 
 def polynomial(expr: Expr) -> dict[Expr, int]:
-    """Monomials with their coefficients; that of 1 is the constant."""
+    """Return monomials with their coefficients; that of 1 is the constant."""
     return {monomial: coefficient for coefficient, monomial in map(factored, terms(expr))}
 
 
 def from_polynomial(coefficients: dict[Expr, int]) -> Expr:
-    """The sum that `polynomial` takes apart."""
+    """Return the sum that `polynomial` takes apart."""
     # Put together as sympy would, without its search for terms to collect: they are distinct.
     summands = [
         _scaled(monomial, factor) for monomial, factor in coefficients.items() if factor and monomial is not ONE
@@ -172,12 +172,12 @@ def _scaled(monomial: Expr, factor: int) -> Expr:
 
 
 def add(*summands: Expr) -> Expr:
-    """A sum."""
+    """Add expressions."""
     return sympy.Add(*summands)
 
 
 def multiply(a: Expr, b: Expr) -> Expr:
-    """A product, multiplied out unless that is long."""
+    """Multiply expressions, out unless that is long."""
     if not (a.is_Add or b.is_Add):
         return sympy.Mul(a, b)
     left, right = terms(a), terms(b)
@@ -187,12 +187,12 @@ def multiply(a: Expr, b: Expr) -> Expr:
 
 
 def subtract(a: Expr, b: Expr) -> Expr:
-    """A difference."""
+    """Subtract an expression from another."""
     return sympy.Add(a, multiply(MINUS_ONE, b))
 
 
 def divide_monomials(a: Expr, b: Expr) -> Expr | None:
-    """`a / b` where that is a monomial, else None. Neither has a coefficient."""
+    """Return `a / b` where that is a monomial, else None. Neither has a coefficient."""
     if b is ONE:
         return a
     powers = dict(_powers(a))
@@ -213,7 +213,7 @@ def _powers(monomial: Expr) -> Iterator[tuple[Expr, int]]:
 
 
 def common_monomial(monomials: Iterable[Expr]) -> Expr:
-    """The largest monomial that divides all."""
+    """Return the largest monomial that divides all."""
     common: dict[Expr, int] | None = None
     for each in monomials:
         powers = dict(_powers(each))
@@ -227,7 +227,7 @@ def common_monomial(monomials: Iterable[Expr]) -> Expr:
 
 
 def divide(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Quotient and rest, with `a == b * quotient + rest`: what can be taken out of `a` in whole multiples of `b`."""
+    """Return quotient and rest, `a == b * quotient + rest`: what can be taken out of `a` in whole multiples of `b`."""
     divisor = polynomial(b)
     lead = max(divisor, key=in_order)
     factor = divisor[lead]

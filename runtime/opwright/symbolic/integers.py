@@ -40,7 +40,7 @@ _LONGEST_EXPANDED = 4
 
 
 def floordiv(a: Expr, b: Expr, interval: IntervalOf) -> Expr:
-    """`a // b`: whole multiples of `b` are taken out of `a`."""
+    """Return `a // b`: whole multiples of `b` are taken out of `a`."""
     if a is ZERO or b is ZERO:
         return ZERO if b is not ZERO else Call("floordiv", a, b)
     if b.is_Integer and b.p < 0:
@@ -60,7 +60,7 @@ def floordiv(a: Expr, b: Expr, interval: IntervalOf) -> Expr:
 
 
 def mod(a: Expr, b: Expr, interval: IntervalOf) -> Expr:
-    """`a % b`, of the sign of `b`."""
+    """Return `a % b`, of the sign of `b`."""
     if b is ZERO:
         return Call("mod", a, b)
     rest = divide(a, b)[1]
@@ -76,13 +76,13 @@ def mod(a: Expr, b: Expr, interval: IntervalOf) -> Expr:
 
 
 def _divisor(a: Expr, b: Expr) -> tuple[int, Expr]:
-    """The largest number and monomial that divide both."""
+    """Return the largest number and monomial that divide both."""
     left, right = polynomial(a), polynomial(b)
     return math.gcd(*left.values(), *right.values()), common_monomial([*left, *right])
 
 
 def _reduced(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """The fraction without common factors. Those are not zero, where the fraction has a value."""
+    """Return the fraction without common factors. Those are not zero, where the fraction has a value."""
     number, monomial = _divisor(a, b)
     if number == 1 and monomial is ONE:
         return a, b
@@ -94,7 +94,7 @@ def _divided(a: Expr, number: int, monomial: Expr) -> Expr:
 
 
 def power(base: Expr, exponent: Expr) -> Expr:
-    """`base ** exponent`, the exponent not negative."""
+    """Return `base ** exponent`, the exponent not negative."""
     if not exponent.is_Integer:
         return ONE if base is ONE else Call("pow", base, exponent)
     if base.is_Add and exponent.p <= _LONGEST_EXPANDED:
@@ -106,12 +106,12 @@ def power(base: Expr, exponent: Expr) -> Expr:
 
 
 def absolute(a: Expr, interval: IntervalOf) -> Expr:
-    """`abs(a)`."""
+    """Return `abs(a)`."""
     return extreme("Max", [a, multiply(MINUS_ONE, a)], interval)
 
 
 def extreme(name: str, values: list[Expr], interval: IntervalOf) -> Expr:
-    """`Max` or `Min`; what another value always exceeds is left out."""
+    """Return `Max` or `Min`; what another value always exceeds is left out."""
     parts: list[Expr] = []
     for value in values:
         for each in value.arguments if isinstance(value, Call) and value.name == name else (value,):
@@ -131,14 +131,14 @@ def _with_part(name: str, parts: list[Expr], added: Expr, interval: IntervalOf) 
 
 
 def choose(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """`then` where the condition holds, else `otherwise`."""
+    """Return `then` where the condition holds, else `otherwise`."""
     if then == otherwise or condition is TRUE:
         return then
     return otherwise if is_constant(condition) else Call("where", condition, then, otherwise)
 
 
 def substituted(expr: Expr, replacements: Mapping[Expr, Expr], interval: IntervalOf) -> Expr:
-    """The expression with other expressions in place of symbols, simplified anew."""
+    """Return the expression with other expressions in place of symbols, simplified anew."""
     if expr.is_Symbol:
         return replacements.get(expr, expr)
     if not expr.args:
@@ -155,7 +155,7 @@ def substituted(expr: Expr, replacements: Mapping[Expr, Expr], interval: Interva
 
 
 def rebuilt(name: str, arguments: list[Expr], interval: IntervalOf) -> Expr:
-    """A call of other arguments."""
+    """Return a call with other arguments."""
     match name:
         case "floordiv":
             return floordiv(arguments[0], arguments[1], interval)

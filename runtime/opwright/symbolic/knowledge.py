@@ -1,4 +1,4 @@
-"""What is known of symbols: bounds of sums, values they do not have, symbols that stand for others.
+"""Knowledge of symbols: bounds of sums, values they do not have, symbols that stand for others.
 
 A fact is a bound on the sum of a comparison (`relations`). So one table answers the range of a symbol, `a < b` after a
 guard that `a <= b - 1`, and both spellings of anything.
@@ -47,7 +47,7 @@ class Knowledge:
     # Asking
 
     def interval(self, expr: Expr) -> Interval:
-        """The values that an integer expression can have."""
+        """Return the values that an integer expression can have."""
         found = self._intervals.get(expr)
         if found is None:
             found = self._intervals[expr] = self._find_interval(expr)
@@ -90,7 +90,7 @@ class Knowledge:
         return found
 
     def _of_extreme(self, call: Call, sign: int, rest: Expr) -> Interval:
-        """Max(a, b) + rest is Max(a + rest, b + rest)."""
+        """Return the interval of `Max` or `Min` plus a rest: Max(a, b) + rest is Max(a + rest, b + rest)."""
         each = [self.interval(add(multiply(constant(sign), argument), rest)) for argument in call.arguments]
         return functools.reduce(ranges.maximum if (call.name == "Max") == (sign == 1) else ranges.minimum, each)
 
@@ -196,7 +196,7 @@ class Knowledge:
         self._intervals.clear()
 
     def _replace(self, sum: Expr, value: int) -> None:
-        """From `sum == value` on: one of its symbols is the rest of it."""
+        """Replace, from `sum == value` on, one of its symbols by the rest of it."""
         coefficients = polynomial(sum)
         symbols = [each for each in coefficients if each.is_Symbol and abs(coefficients[each]) == 1]
         for each in sorted(symbols, key=_youngest_first):
@@ -229,11 +229,11 @@ class Knowledge:
         self._intervals.clear()
 
     def put_in(self, expr: Expr) -> Expr:
-        """The expression made anew: replaced symbols are written out, and ranges may have become narrower."""
+        """Return the expression made anew: replaced symbols are written out, and ranges may have become narrower."""
         return substituted(expr, self.replacements, self.interval)
 
 
 def _youngest_first(symbol: Any) -> tuple[bool, int]:
-    """Unbacked symbols give way to backed ones, younger to older ones."""
+    """Order symbols: unbacked ones give way to backed ones, younger to older ones."""
     name = symbol.name
     return not name.startswith("u"), -int(name.lstrip("usf") or 0)

@@ -32,11 +32,11 @@ class Location:
 
     @property
     def text(self) -> str:
-        """The source line."""
+        """Return the source line."""
         return linecache.getline(self.filename, self.line).rstrip()
 
     def shown(self, indent: str) -> str:
-        """The source line with a caret under what was evaluated; empty where the source is not at hand."""
+        """Return the source line with a caret under what was evaluated; empty where the source is not at hand."""
         text = self.text
         stripped = text.lstrip()
         if not stripped:
@@ -49,7 +49,7 @@ class Location:
 
 
 def users_line() -> Location | None:
-    """The innermost line that is not this project's."""
+    """Return the innermost line that is not this project's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back

@@ -51,7 +51,7 @@ _KINDS: Final[dict[type, type]] = {
 
 
 def kind_of(value: object) -> type | None:
-    """int, float or bool: what the value is, or stands for. None for anything else."""
+    """Return int, float or bool, which the value is or stands for. None for anything else."""
     known = _KINDS.get(type(value))
     if known is None:
         for base, kind in ((np.bool_, bool), (np.integer, int), (float, float), (np.floating, float), (int, int)):
@@ -74,7 +74,7 @@ class Operations:
         self._made: dict[Expr, Any] = {}  # the one object of an expression
 
     def apply(self, name: str, left: Any, right: Any) -> Any:
-        """`left OP right`, where `left` is symbolic; names beginning with r swap the operands.
+        """Apply `left OP right`, where `left` is symbolic; names beginning with r swap the operands.
 
         NotImplemented where `right` is no number.
         """
@@ -124,7 +124,7 @@ class Operations:
         return self.number(float, arithmetic.on_floats("pow", arithmetic.as_float(x), arithmetic.as_float(y)), hint)
 
     def apply_unary(self, name: str, value: Any) -> Any:
-        """neg, abs, floor, ceil, trunc, float, sqrt, not."""
+        """Apply neg, abs, floor, ceil, trunc, float, sqrt or not."""
         found = self.memo[name, value] = self._unary(name, value)
         return found
 
@@ -151,7 +151,7 @@ class Operations:
         return self.number(kind, arithmetic.unary_on_floats(name, expr), hint)
 
     def choose(self, condition: SymBool, then: Any, otherwise: Any) -> Any:
-        """`then if condition else otherwise`, without a branch."""
+        """Return `then if condition else otherwise`, without a branch."""
         kinds = kind_of(then), kind_of(otherwise)
         if kinds[0] is not kinds[1] or kinds[0] is None:
             raise TypeError(f"sym_ite expects two numbers of one type, but got {then!r} and {otherwise!r}")
@@ -167,7 +167,7 @@ class Operations:
         return self.number(kinds[0], integers.choose(condition.expr, x, y), hint)
 
     def expr_of(self, value: Any) -> Expr:
-        """The expression of a number, plain or of this environment. Raises RuntimeError for another one's."""
+        """Return the expression of a number, plain or of this environment. Raises RuntimeError for another one's."""
         kind = type(value)
         if kind is SymInt or kind is SymFloat or kind is SymBool:
             if value.env is not self.env:
@@ -177,7 +177,7 @@ class Operations:
         return constant(value if found is None else found(value))
 
     def number(self, kind: type, expr: Expr, hint: Any) -> Any:
-        """The one object of an expression; a plain number where it is constant."""
+        """Return the one object of an expression; a plain number where it is constant."""
         if is_constant(expr):
             return kind(value_of(expr))
         found = self._made.get(expr)
@@ -186,12 +186,12 @@ class Operations:
         return found
 
     def condition(self, expr: Expr, hint: Any) -> Any:
-        """The one object of a condition; a plain bool where it is decided."""
+        """Return the one object of a condition; a plain bool where it is decided."""
         known = self.knowledge.decide(expr)
         return self.number(bool, expr, hint) if known is None else known
 
     def show(self, value: Any) -> str:
-        """A number as Python would write it; a condition as it was first written."""
+        """Return a number as Python would write it; a condition as it was first written."""
         if type(value) is SymBool and value.spelling is not None:
             return expressions.text_of(expressions.Call(*value.spelling))
         return expressions.text_of(value.expr)

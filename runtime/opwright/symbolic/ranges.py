@@ -12,28 +12,28 @@ EVERYTHING: Final[Interval] = (-inf, inf)
 
 
 def meet(a: Interval, b: Interval) -> Interval:
-    """What lies in both."""
+    """Return what lies in both intervals."""
     return max(a[0], b[0]), min(a[1], b[1])
 
 
 def hull(intervals: Iterable[Interval]) -> Interval:
-    """The smallest interval around all."""
+    """Return the smallest interval around all."""
     lows, highs = zip(*intervals, strict=True)
     return min(lows), max(highs)
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Products."""
+    """Return the interval of products."""
     return _corners(a, b, lambda x, y: x * y if x and y else 0)
 
 
 def plus(a: Interval, b: Interval) -> Interval:
-    """Sums."""
+    """Return the interval of sums."""
     return a[0] + b[0], a[1] + b[1]
 
 
 def power(base: Interval, exponent: int) -> Interval:
-    """`base` to a power that is not negative."""
+    """Return the interval of `base` to a power that is not negative."""
     if exponent % 2 == 0 and base[0] < 0 < base[1]:
         return 0, max(base[0] ** exponent, base[1] ** exponent)
     ends = base[0] ** exponent, base[1] ** exponent
@@ -41,7 +41,7 @@ def power(base: Interval, exponent: int) -> Interval:
 
 
 def floordiv(a: Interval, b: Interval) -> Interval:
-    """Floor quotients; everything where the divisor may be 0."""
+    """Return the interval of floor quotients; everything where the divisor may be 0."""
     return EVERYTHING if b[0] <= 0 <= b[1] else _corners(a, b, _floor_quotient)
 
 
@@ -53,19 +53,19 @@ def _floor_quotient(x: Bound, y: Bound) -> Bound:
 
 
 def mod(a: Interval, b: Interval) -> Interval:
-    """Remainders, of the sign of the divisor."""
+    """Return the interval of remainders, of the sign of the divisor."""
     if b[0] > 0:
         return (0, min(a[1], b[1] - 1)) if a[0] >= 0 else (0, b[1] - 1)
     return (b[0] + 1, 0) if b[1] < 0 else EVERYTHING
 
 
 def maximum(a: Interval, b: Interval) -> Interval:
-    """Larger ones."""
+    """Return the interval of the larger of two."""
     return max(a[0], b[0]), max(a[1], b[1])
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
-    """Smaller ones."""
+    """Return the interval of the smaller of two."""
     return min(a[0], b[0]), min(a[1], b[1])
 
 

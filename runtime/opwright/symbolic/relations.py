@@ -28,7 +28,7 @@ _MIRRORED = {"le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 class Linear(NamedTuple):
-    """`sum OP bound`, OP one of eq, ne, le, ge."""
+    """A comparison `sum OP bound`, OP one of eq, ne, le, ge."""
 
     sum: Expr
     name: str
@@ -39,12 +39,12 @@ LINEAR = frozenset(["eq", "ne", "le", "ge"])
 
 
 def linear(condition: Call) -> Linear:
-    """The parts of a comparison that `compare` made."""
+    """Return the parts of a comparison that `compare` made."""
     return Linear(condition.arguments[0], condition.name, int(condition.arguments[1].p))
 
 
 def compare(name: str, a: Expr, b: Expr) -> Expr:
-    """`a OP b` in its one form; a truth value where the expressions alone tell."""
+    """Return `a OP b` in its one form; a truth value where the expressions alone tell."""
     difference = polynomial(a)
     for monomial, count in polynomial(b).items():
         difference[monomial] = difference.get(monomial, 0) - count
@@ -61,7 +61,7 @@ def compare(name: str, a: Expr, b: Expr) -> Expr:
 
 
 def split(expr: Expr) -> tuple[Expr, int, int]:
-    """`expr` as `sum * factor + constant`, the sum primitive."""
+    """Return `expr` as `sum * factor + constant`, the sum primitive."""
     coefficients = polynomial(expr)
     shift = coefficients.pop(ONE, 0)
     factor = _factor(coefficients)
@@ -71,7 +71,7 @@ def split(expr: Expr) -> tuple[Expr, int, int]:
 
 
 def _factor(coefficients: dict[Expr, int]) -> int:
-    """What makes a sum primitive: its coefficients' common divisor, of the sign of the one that leads."""
+    """Return what makes a sum primitive: its coefficients' common divisor, of the sign of the one that leads."""
     # The order of a sum's terms depends on their signs: it cannot say which one leads.
     lead = min(coefficients, key=in_order) if len(coefficients) > 1 else next(iter(coefficients))
     factor = math.gcd(*coefficients.values())
@@ -79,7 +79,7 @@ def _factor(coefficients: dict[Expr, int]) -> int:
 
 
 def _with_constant(sum: Expr, name: str, factor: int, bound: int) -> Expr:
-    """`sum * factor OP bound`, divided by the factor."""
+    """Return `sum * factor OP bound`, divided by the factor."""
     if factor < 0:
         name, factor, bound = _MIRRORED[name], -factor, -bound
     if bound % factor and name in ("eq", "ne"):
@@ -98,7 +98,7 @@ def _holds(name: str, a: int, b: int) -> bool:
 
 
 def negate(condition: Expr) -> Expr:
-    """The condition that holds where this one does not."""
+    """Return the condition that holds where this one does not."""
     if condition is TRUE or condition is FALSE:
         return FALSE if condition is TRUE else TRUE
     match condition.name:
@@ -116,7 +116,7 @@ def negate(condition: Expr) -> Expr:
 
 
 def combine(name: str, conditions: Sequence[Expr]) -> Expr:
-    """`and` or `or` of conditions."""
+    """Return `and` or `or` of conditions."""
     decisive, neutral = (FALSE, TRUE) if name == "and" else (TRUE, FALSE)
     parts: set[Expr] = set()
     for each in conditions:

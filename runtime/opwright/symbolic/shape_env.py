@@ -50,7 +50,7 @@ class DeferredAssertion:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Where a symbol came from, and the range that it has from the start."""
+    """A symbol's origin, and the range that it has from the start."""
 
     name: str
     hint: int | None
@@ -97,7 +97,7 @@ class ShapeEnv:
     # Symbols
 
     def create_symbol(self, hint: int, source: str = "") -> SymInt | int:
-        """A backed symbol: a size that is `hint` for the inputs at hand; `source` names it in messages.
+        """Make a backed symbol: a size that is `hint` for the inputs at hand; `source` names it in messages.
 
         0 and 1 stay plain ints under `specialize_zero_one`; equal hints share a symbol under `duck_shape`.
         """
@@ -114,17 +114,17 @@ class ShapeEnv:
         return made
 
     def create_unbacked_symint(self, *, min: int = 0, max: int | None = None, source: str = "") -> SymInt:
-        """A size that only data tells, within [min, max]; `source` names the operator that made it."""
+        """Make a size that only data tells, within [min, max]; `source` names the operator that made it."""
         made: SymInt = self._create("u", None, source, (min, math.inf if max is None else max))
         return made
 
     def create_unbacked_symfloat(self, *, source: str = "") -> SymFloat:
-        """A float that only data tells."""
+        """Make a float that only data tells."""
         made: SymFloat = self._create("uf", None, source, (-math.inf, math.inf))
         return made
 
     def create_unbacked_symbool(self, *, source: str = "") -> SymBool:
-        """A condition that only data tells: an unbacked number, 0 or 1, is 1."""
+        """Make a condition that only data tells: an unbacked number, 0 or 1, is 1."""
         condition: SymBool = self._create("u", None, source, (0, 1)) == 1
         return condition
 
@@ -144,7 +144,7 @@ class ShapeEnv:
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """What each symbol lies between, as far as it is known."""
+        """Return what each symbol lies between, as far as it is known."""
         of = self._expressions.symbol
         return {
             name: self._knowledge.interval(self._knowledge.put_in(of(name)))
@@ -164,7 +164,7 @@ class ShapeEnv:
             self._simpler()
 
     def size_hint(self, value: SymInt | int) -> int:
-        """A number's value for the inputs at hand. Raises GuardOnDataDependentError for one that only data tells."""
+        """Return a number's value for the inputs at hand. Raises GuardOnDataDependentError where only data tells."""
         if not isinstance(value, SymInt):
             return value
         if value.hint is None:
@@ -193,7 +193,7 @@ class ShapeEnv:
         return known
 
     def branch(self, condition: SymBool) -> bool:
-        """`bool(condition)`."""
+        """Return `bool(condition)`."""
         known = self.truth(condition)
         if known is None:
             # Frames: this one, __bool__, who asks. Note [Undecided comparisons] in `layouts`.
@@ -203,7 +203,7 @@ class ShapeEnv:
         return known
 
     def specialize(self, value: SymInt | SymFloat) -> Any:
-        """`int(value)`, `float(value)`: the hint, which a guard fixes."""
+        """Return `int(value)` or `float(value)`: the hint, which a guard fixes."""
         expr = value.expr
         if isinstance(value, SymInt):
             low, high = self._knowledge.interval(expr)
@@ -217,7 +217,7 @@ class ShapeEnv:
         return value.hint
 
     def expect(self, condition: SymBool, message: str | Callable[[], str]) -> None:
-        """`check(condition)`."""
+        """Take the condition to hold, as `check(condition)` does."""
         known = self.truth(condition)
         if known is None:
             text = message() if callable(message) else message
@@ -235,12 +235,12 @@ class ShapeEnv:
             self._simpler()
 
     def _simpler(self) -> None:
-        """Expressions may be simpler than when they were made."""
+        """Simplify what was made before something was learnt."""
         self.revision += 1
         self.memo.clear()
 
     def simplify(self, expr: Expr) -> Expr:
-        """The expression with all that is known put in."""
+        """Return the expression with all that is known put in."""
         return self._knowledge.put_in(expr)
 
     def _data_dependent(self, what: str, expr: Expr) -> GuardOnDataDependentError:
@@ -249,7 +249,7 @@ class ShapeEnv:
     # At concrete values
 
     def evaluate(self, value: Any, bindings: Mapping[str, int]) -> Any:
-        """A symbolic number at concrete values of its symbols, by their names. Raises KeyError for one without."""
+        """Return a symbolic number at values of its symbols, by their names. Raises KeyError for one without."""
         if not is_symbolic(value):
             return value
         return self._evaluation.evaluate(value.origin, lambda symbol: self._bound(symbol, bindings))
@@ -264,7 +264,7 @@ class ShapeEnv:
         return self._evaluation.evaluate(known, lambda inner: self._bound(inner, bindings))
 
     def check(self, bindings: Mapping[str, int]) -> list[Guard]:
-        """The guards that fail at these values, those of the symbols' first ranges before them."""
+        """Return the guards that fail at these values, those of the symbols' first ranges before them."""
         ranges = self._range_guards([name for name in self.symbols if name in bindings])
         failed = [Guard(each, True, None) for each in ranges if not self.evaluate(each, bindings)]
         return failed + [each for each in self.guards if not self._holds(each, bindings)]
@@ -276,7 +276,7 @@ class ShapeEnv:
             return False
 
     def _range_guards(self, names: Iterable[str]) -> Iterator[SymBool]:
-        """What a symbol's range says from the start."""
+        """Yield the guards that a symbol's range has from the start."""
         for symbol in map(self.symbols.__getitem__, names):
             for name, bound in (("ge", symbol.range[0]), ("le", symbol.range[1])):
                 if abs(bound) != math.inf:

@@ -1,4 +1,4 @@
-"""`_check` and its like: what kernels and fake kernels demand of sizes and values, under PyTorch's names.
+"""Checks by `_check` and its like: demands of kernels and fake kernels on sizes and values, under PyTorch's names.
 
 A condition on symbolic sizes is decided by a guard; where only data could tell, it is noted as a deferred assertion of
 the ShapeEnv and taken to hold.

@@ -37,7 +37,7 @@ from opwright.tensors.tensor import Tensor, check_steps, unsupported_dtype, with
 def tensor(
     data: Any, *, dtype: object = None, device: object = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new tensor from a number, nested sequences, an array or a tensor, always copied.
+    """Return a new tensor from a number, nested sequences, an array or a tensor, always copied.
 
     Without `dtype`: bool, int64, the default dtype or its complex partner for Python numbers, the dtype that holds all
     of several; that of arrays and NumPy scalars. Raises ValueError for ragged sequences, TypeError for what is no
@@ -49,7 +49,7 @@ def tensor(
 
 
 def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
-    """On the device; in a FakeTensorMode, a tensor without data that claims to be there."""
+    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there."""
     modes = active_modes()
     if modes is None or not modes.include & META:
         return _marked(wrap(_new_array(data, dtype, device)))
@@ -57,7 +57,7 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
-    """A tensor of the data: over its memory, if it is a tensor or array of this dtype and device, else a new one."""
+    """Return a tensor of the data: over its memory, if that is of this dtype and device, else a new one."""
     wanted = None if dtype is None else as_dtype(dtype)
     if (
         isinstance(data, Tensor)
@@ -74,7 +74,7 @@ def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor over the memory of a NumPy array, which is never resized; negative strides are kept.
+    """Return a tensor over the memory of a NumPy array, which is never resized; negative strides are kept.
 
     Warns of a read-only array. Raises TypeError for anything but a NumPy array and for dtypes that no tensor has,
     ValueError for a foreign byte order and for strides that are no multiple of the element size.
@@ -96,14 +96,14 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def borrow(array: Array) -> Tensor:
-    """A tensor over memory that belongs to the caller: operators that would have to resize it raise."""
+    """Return a tensor over memory that belongs to the caller: operators that would have to resize it raise."""
     made = _marked(wrap(array))
     made.extra = Extra(Storage(made.array, resizable=False))
     return made
 
 
 def _marked(made: Tensor) -> Tensor:
-    """A new tensor, in inference mode as an inference tensor."""
+    """Return a new tensor, in inference mode as an inference tensor."""
     modes = active_modes()
     if modes is not None and modes.include & INFERENCE:
         made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
@@ -111,7 +111,7 @@ def _marked(made: Tensor) -> Tensor:
 
 
 def from_dlpack(source: Any, *, device: object = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of any DLPack producer, bfloat16 too; copied for `copy=True` or another `device`."""
+    """Return a tensor over memory of any DLPack producer, bfloat16 too; copied for `copy=True` or another `device`."""
     made = wrap(dlpack.load(source, copy))
     made.extra = Extra(Storage(made.array, resizable=False))
     return made if device is None else as_tensor(made, device=device)
@@ -136,7 +136,7 @@ def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
 
 
 def _copied(array: Array, dtype: DType | None) -> Array:
-    """A copy in this machine's byte order; dense arrays keep their strides."""
+    """Return a copy in this machine's byte order; dense arrays keep their strides."""
     if array.dtype not in CANONICAL and array.dtype.newbyteorder("=") in CANONICAL:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype not in CANONICAL:
@@ -159,7 +159,7 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
 
 
 def _exported(data: Any) -> Any:
-    """The array of an object that offers one; RuntimeError for any other object."""
+    """Return the array of an object that offers one; RuntimeError for any other object."""
     if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
         return dlpack.load(data)
     if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
@@ -178,7 +178,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _shape_of(data: Any) -> Shape:
-    """The shape that the first elements say."""
+    """Return the shape that the first elements say."""
     shape: list[int] = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -234,7 +234,7 @@ def _python_dtype(kind: Any) -> DType:
 
 
 def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.ndarray[Any, Any]:
-    """The values as an array of `dtype`, by way of the widest dtype of their category."""
+    """Return the values as an array of `dtype`, by way of the widest dtype of their category."""
     if found in COMPLEX:
         wide = np.array(values, np.complex128)
         if dtype not in COMPLEX and dtype is not bool_:

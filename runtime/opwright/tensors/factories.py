@@ -22,7 +22,7 @@ METHODS: Final = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new
 
 
 def _with_requires_grad(function: Function) -> Function:
-    """The function of a factory, which also takes `requires_grad`: whether the result is a leaf that requires grad.
+    """Return the function of a factory that also takes `requires_grad`: whether the result is a leaf requiring grad.
 
     It raises RuntimeError where that is asked of integers or bools, TypeError for anything but True, False and None.
     """
@@ -36,7 +36,7 @@ def _with_requires_grad(function: Function) -> Function:
 
 
 def requires_grad_of(name: str, made: Any, requires_grad: bool) -> Any:
-    """A new tensor that requires grad if that is asked. `name` is that of the function that made it."""
+    """Return a new tensor that requires grad if that is asked. `name` is that of the function that made it."""
     if type(requires_grad) is not bool:
         raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if requires_grad:

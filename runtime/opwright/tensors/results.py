@@ -1,4 +1,4 @@
-"""Turns a kernel's answer into what an operator returns, or into an error; finds the tensors among values."""
+"""The way from a kernel's answer to what an operator returns, or to an error; the tensors among values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def new_result(plan: Plan, answer: Any) -> Tensor:
-    """A new tensor of the answer as the plan says, whose keys need not be found out again.
+    """Return a new tensor of the answer as the plan says, whose keys need not be found out again.
 
     Raises RuntimeError if the answer has another shape.
     """
@@ -82,7 +82,7 @@ def plans_of(found: Any, count: int | None = None) -> Sequence[Plan]:
 
 
 def tensors_of(values: Any) -> Iterator[Tensor]:
-    """The tensors among values, and in lists and tuples among them."""
+    """Yield the tensors among values, and in lists and tuples among them."""
     for value in values:
         if isinstance(value, Tensor):
             yield value

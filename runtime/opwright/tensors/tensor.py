@@ -14,8 +14,9 @@ from opwright.arrays import layouts
 from opwright.arrays.devices import Array, Device, backend_of, is_array, shape_of
 from opwright.arrays.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.arrays.formats import Layout
+from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
-from opwright.arrays.storage import Extra, Storage, new_array, odd_bit, storage_of
+from opwright.arrays.storage import Extra, Storage, new_array, storage_of
 from opwright.hooks import hooks
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
@@ -274,11 +275,10 @@ def wrap(array: Array) -> Tensor:
     if keys is None:
         raise TypeError(unsupported_dtype(array))
     shape = array.shape
-    if shape and array.flags.c_contiguous:
+    if shape and array.flags.c_contiguous:  # what `odd_bit` says, without the call
         if 1 in shape or 0 in shape:
+            array = _with_strides(array)
             keys |= odd_bit(array)
-            if 0 in shape and not any(array.strides):  # NumPy gives a new empty array no strides, PyTorch does
-                array = new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
     else:
         keys |= ODD
     out = Tensor()
@@ -293,17 +293,13 @@ def _wrap_other(array: Array) -> Tensor:
     if isinstance(array, (np.generic, ndarray)):
         return wrap(without_subclass(array))
     backend = backend_of(array)
-    if backend.name in ("cuda", "meta"):
-        if backend.name == "cuda":
-            array = _as_tensors_have_it(array)
-        odd = odd_bit(array)
-    else:
-        shape = backend.shape(array)
-        simple = shape and 0 not in shape and backend.strides(array) == layouts.contiguous_strides(shape)
-        odd = 0 if simple and backend.dtype(array) not in REDUCED else ODD
+    if backend.name == "cuda":
+        if array.dtype not in _KEYS_OF_DTYPE:
+            raise TypeError(unsupported_dtype(array))
+        array = _with_strides(array)
     out = Tensor()
     out.array = array
-    out.keys = backend.keys_of(array) | odd
+    out.keys = backend.keys_of(array) | odd_bit(array)
     out.edge = None
     out.extra = None
     return out
@@ -325,15 +321,11 @@ def check_steps(array: ndarray[Any, Any]) -> None:
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
 
 
-def _as_tensors_have_it(array: Array) -> Array:
-    """An array of CuPy with the strides that an empty tensor has: it gives new ones none, as NumPy does.
-
-    Raises TypeError for a dtype that no Tensor can have.
-    """
-    if array.dtype not in _KEYS_OF_DTYPE:
-        raise TypeError(unsupported_dtype(array))
-    if array.size == 0 and not any(array.strides):
-        return new_array(array.shape, layouts.contiguous_strides(array.shape), array.dtype, array)
+def _with_strides(array: Array) -> Array:
+    """Return an array of NumPy or CuPy with the strides that an empty tensor has: these libraries give it none."""
+    shape = array.shape
+    if 0 in shape and not any(array.strides):
+        return new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
     return array
 
 
@@ -372,15 +364,13 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
             own.creation = creation
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
-    if type(array) is ndarray:
-        if not array.flags.c_contiguous:
+    if type(array) is ndarray:  # what `odd_bit` says, without the call for most
+        if not array.flags.c_contiguous or not (shape := array.shape):
             keys |= ODD
-        elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
+        elif 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)
-    elif hasattr(type(array), "flags") and not isinstance(array, np.generic):
-        keys |= odd_bit(array)
     elif is_array(array):
-        keys |= ODD
+        keys |= odd_bit(array)
     else:
         raise wrong_result(f"must return a view, but returned {shown(array)}")
     out.keys = keys

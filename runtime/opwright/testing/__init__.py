@@ -1,5 +1,5 @@
-"""For tests of operators: inputs drawn from a schema, the operators' contracts checked with them, and a comparison of
-tensors that says where they differ."""
+"""Tools for tests of operators: inputs drawn from a schema, the operators' contracts checked with them, and a
+comparison of tensors that says where they differ."""
 
 from opwright.errors import OpCheckError
 from opwright.testing.checking import Failure, SchemaCheckMode, opcheck_all

@@ -1,4 +1,4 @@
-"""One draw of arguments for an operator: from their declared types, and what their names suggest.
+"""Arguments of one call, drawn for an operator from their declared types and what their names suggest.
 
 A draw need not fit the operator: the sampler keeps those that do.
 """
@@ -100,7 +100,7 @@ class _Draw:
         return make_tensor(shape, dtype, layout, self._random, high=high)
 
     def _related_shape(self) -> tuple[int, ...]:
-        """A shape that may go with the first one: part of it, with sizes of 1, a factor of a product, or any."""
+        """Return a shape that may go with the first one: part of it, with sizes of 1, a factor of a product, or any."""
         shape, random = self._shape, self._random
         match random.randrange(6):
             case 0:
@@ -144,5 +144,5 @@ class _Draw:
 
 
 def draw(operator: Operator, dtype: DType, situation: str, random: Random) -> tuple[list[Any], dict[str, Any]]:
-    """Positional and keyword arguments."""
+    """Return positional and keyword arguments."""
     return _Draw(operator, dtype, situation, random).arguments()

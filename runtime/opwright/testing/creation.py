@@ -9,7 +9,7 @@ from typing import Any
 from opwright.arrays.devices import as_device
 from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
 from opwright.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX
-from opwright.dispatch.namespaces import ops
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["make_tensor"]
@@ -56,18 +56,18 @@ def _draw(shape: list[int], dtype: DType, device: object, low: float | None, hig
         info = finfo(dtype)
         low, high = _bounds(dtype, low, high, (info.min, info.max), (-9, 9))
         place = as_device(device)
-        made = ops.aten.empty(shape, dtype=dtype, device=place)
-        parts = ops.aten.view_as_real(made) if dtype in COMPLEX else made
+        made = aten["empty"](shape, dtype=dtype, device=place)
+        parts = aten["view_as_real"](made) if dtype in COMPLEX else made
         parts.uniform_(low, high)
         return made
     limits = (0, 2) if dtype == bool_ else _limits(dtype)
     low, high = _bounds(dtype, low, high, limits, (0, 2) if dtype == bool_ else (-9, 10))
-    made = ops.aten.randint(math.ceil(low), math.ceil(high), shape, dtype=dtype, device=as_device(device))
+    made = aten["randint"](math.ceil(low), math.ceil(high), shape, dtype=dtype, device=as_device(device))
     return made
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
-    """The least number, and one more than the greatest, where that can be drawn."""
+    """Return the least number, and one more than the greatest, where that can be drawn."""
     info = iinfo(dtype)
     return info.min, info.max + (dtype not in (int64, uint64))
 
@@ -75,7 +75,7 @@ def _limits(dtype: DType) -> tuple[int, int]:
 def _bounds(
     dtype: DType, low: float | None, high: float | None, limits: tuple[float, float], usual: tuple[float, float]
 ) -> tuple[float, float]:
-    """The range to draw from, within what the dtype holds. Raises ValueError."""
+    """Return the range to draw from, within what the dtype holds. Raises ValueError."""
     first, last = usual[0] if low is None else low, usual[1] if high is None else high
     if math.isnan(first) or math.isnan(last):
         raise ValueError(f"low and high cannot be NaN, got low={first}, high={last}")

@@ -19,8 +19,8 @@ SITUATIONS: Final = ("contiguous", "transposed", "sliced", "expanded", "broadcas
 
 
 def make_tensor(shape: tuple[int, ...], dtype: DType, layout: str, random: Random, *, high: int = 4) -> Tensor:
-    """A tensor of this shape over memory of its own: `transposed` (dimensions stored in reverse), `sliced` (with gaps,
-    and an offset), `expanded` (a dimension repeated by a stride of 0); any other word means row-major.
+    """Return a tensor of this shape over memory of its own: `transposed` (dimensions stored in reverse), `sliced` (with
+    gaps, and an offset), `expanded` (a dimension repeated by a stride of 0); any other word means row-major.
 
     Integers are below `high` and not negative, so that they serve as positions; other numbers lie between -3 and 3.
     """
@@ -62,7 +62,7 @@ class Copies:
         self._bases: dict[int, Tensor] = {}
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        """The copy of a tensor, the same one each time."""
+        """Return the copy of a tensor, the same one each time."""
         made = self._made.get(id(tensor))
         if made is None:
             made = self._copy(tensor)
@@ -84,7 +84,7 @@ class Copies:
         return typed.as_strided(list(tensor.shape), list(tensor.stride()), offset)
 
     def _copied_base(self, tensor: Tensor) -> Tensor:
-        """The copy of a tensor that is no view, the same one for all views of it."""
+        """Return the copy of a tensor that is no view, the same one for all views of it."""
         made = self._bases.get(id(tensor))
         if made is None:
             if tensor.keys & ~GRAD == DENSE_CPU:  # without gaps

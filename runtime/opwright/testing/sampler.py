@@ -52,12 +52,12 @@ class Sample:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
     def converted(self, convert: Callable[[Tensor], Any]) -> Sample:
-        """The sample with something else for each tensor."""
+        """Return the sample with something else for each tensor."""
         args = tuple(converted_value(value, convert) for value in self.args)
         return Sample(args, {name: converted_value(value, convert) for name, value in self.kwargs.items()})
 
     def copied(self) -> Sample:
-        """The sample with tensors of their own memory, layouts and sharing kept: for calls that write."""
+        """Return the sample with tensors of their own memory, layouts and sharing kept: for calls that write."""
         return self.converted(Copies())
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ def samples(
     seed: int = 0,
     by_fakes: bool = True,
 ) -> Iterator[Sample]:
-    """Calls that an operator takes, at most one for each dtype and situation; the same for the same `seed`.
+    """Yield calls that an operator takes, at most one for each dtype and situation; the same for the same `seed`.
 
     `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
     `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,

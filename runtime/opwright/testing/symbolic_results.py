@@ -10,7 +10,7 @@ from opwright.tensors.tensor import Tensor
 
 
 def bound_by(env: ShapeEnv, symbolic: Any, real: Any) -> dict[str, Any]:
-    """The value of each symbol: its hint, or what stands at its place in the real result."""
+    """Return the value of each symbol: its hint, or what stands at its place in the real result."""
     values = {name: symbol.hint for name, symbol in env.symbols.items() if symbol.hint is not None}
     _bind(values, symbolic, real)
     return values
@@ -31,19 +31,19 @@ def _bind(values: dict[str, Any], symbolic: Any, real: Any) -> None:
 
 
 def at(value: Any, values: dict[str, Any]) -> Any:
-    """A number at the values of its symbols."""
+    """Return a number at the values of its symbols."""
     return value.env.evaluate(value, values) if is_symbolic(value) else value
 
 
 def layout(tensor: Tensor, values: dict[str, Any]) -> Any:
-    """Shape, strides and offset at the values of their symbols. NumPy's empty slices stay where their base begins, so
-    that of an empty tensor says nothing."""
+    """Return shape, strides and offset at the values of their symbols. NumPy's empty slices stay where their base
+    begins, so that of an empty tensor says nothing."""
     shape, strides = (tuple(at(size, values) for size in each) for each in (tensor.shape, tensor.stride()))
     return shape, strides, 0 if 0 in shape else at(tensor.storage_offset(), values)
 
 
 def described(result: Any, values: dict[str, Any]) -> Any:
-    """Layout and dtype of tensors; the values of numbers."""
+    """Return layout and dtype of tensors; the values of numbers."""
     if isinstance(result, Tensor):
         return (*layout(result, values), result.dtype)
     if isinstance(result, list | tuple):

@@ -11,6 +11,6 @@ __all__ = [
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
-    """The innermost mode that is on."""
+    """Return the innermost mode that is on."""
     modes = _get_current_dispatch_mode_stack()
     return modes[-1] if modes else None

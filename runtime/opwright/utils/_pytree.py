@@ -20,7 +20,7 @@ Types = type | tuple[type, ...]
 
 
 class _Kind(NamedTuple):
-    """Says how values of a class are taken apart, into children and what else they are, and put together."""
+    """The way values of a class are taken apart, into children and what else they are, and put together."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
@@ -70,7 +70,7 @@ class TreeSpec:
 
     @property
     def children_specs(self) -> list[TreeSpec]:
-        """The structures of the children."""
+        """Return the structures of the children."""
         return list(self.children)
 
     def is_leaf(self) -> bool:

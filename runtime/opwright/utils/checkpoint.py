@@ -1,4 +1,4 @@
-"""Checkpoints: what a part of a program saves for backward is dropped, and computed again when backward needs it."""
+"""Checkpoints: the part of a program that saves nothing for backward, and is computed again when backward needs it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def checkpoint(
 
 
 def _new_anchor() -> Tensor:
-    """A leaf among the operands, so that the call is recorded also where only what the function closes over requires
-    grad."""
+    """Return a leaf among the operands, so that the call is recorded also where only what the function closes over
+    requires grad."""
     from opwright.tensors.construction import tensor
 
     return tensor(0.0, requires_grad=True)
@@ -64,7 +64,7 @@ class _Run:
         self.result: pytree.TreeSpec | None = None
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """The leaves of the function's result."""
+        """Return the leaves of the function's result."""
         leaves = list(self.leaves)
         for place, tensor in zip(self.places, tensors, strict=True):
             leaves[place] = tensor
@@ -73,7 +73,7 @@ class _Run:
         return found
 
     def again(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """The leaves of the function's result with the random numbers of the first call."""
+        """Return the leaves of the function's result with the random numbers of the first call."""
         if self.state is None:
             return self(tensors)
         with keeping_states([default_generator]):

@@ -21,13 +21,13 @@ _active: Final[ContextVar[Originals | None]] = ContextVar("opwright_originals", 
 
 
 class _Handle:
-    """Stands in a node for a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
+    """A node's stand-in for a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
 
     __slots__ = ("__weakref__",)
 
 
 class Originals:
-    """Holds what nodes saved in a block: tensors as they still are (`original`), and copies of those written to since
+    """The tensors that nodes saved in a block: as they still are (`original`), and copies of those written to since
     (`cloned`)."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Originals:
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor as it was saved. Raises AssertionError beyond the block, and after `clear`."""
+        """Return the tensor as it was saved. Raises AssertionError beyond the block, and after `clear`."""
         found = self.cloned.get(handle)
         if found is None:
             found = self.original.get(handle)
@@ -65,7 +65,7 @@ class Originals:
         return found
 
     def before_write(self, tensor: Tensor) -> None:
-        """Copy what was saved of the tensor's memory."""
+        """Return copy what was saved of the tensor's memory."""
         for handle in self._in_memory.pop(id(storage_of(tensor).array), {}).values():
             self.cloned[handle] = self.original.pop(handle).clone()
 
@@ -87,7 +87,7 @@ class _CopyBeforeWrite(TorchDispatchMode):
 
 
 class allow_mutation(Block):
-    """`opwright.autograd.graph.allow_mutation_on_saved_tensors`."""
+    """A block of `opwright.autograd.graph.allow_mutation_on_saved_tensors`."""
 
     __slots__ = ("_hooks", "_originals")
     _variables = (_active, *saved_tensors_hooks._variables, *TorchDispatchMode._variables)

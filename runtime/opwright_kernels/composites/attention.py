@@ -11,7 +11,7 @@ Operand = Any
 
 
 def _safe_softmax(self: Operand, dim: int, dtype: Any) -> Operand:
-    """`softmax`, and 0 where all along `dim` is -infinity."""
+    """Return `softmax`, and 0 where all along `dim` is -infinity."""
     aten = opwright.ops.aten
     nothing = aten.all(aten.eq(self, float("-inf")), dim, True)
     return aten.masked_fill(aten.softmax(self, dim, dtype), nothing, 0.0)
@@ -27,7 +27,7 @@ def scaled_dot_product_attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Operand:
-    """Attention of (..., L, E) to (..., S, E) and (..., S, V). A bool mask says what counts, another is added."""
+    """Return attention of (..., L, E) to (..., S, E), (..., S, V). A bool mask says what counts, another is added."""
     aten = opwright.ops.aten
     _check_operands(query, key, value, attn_mask)
     mask = None if attn_mask is None else _as_bias(attn_mask, query)
@@ -66,7 +66,7 @@ def _as_bias(mask: Operand, query: Operand) -> Operand:
 
 
 def _causal_bias(query: Operand, key: Operand) -> Operand:
-    """0 up to each place, -infinity behind it."""
+    """Return 0 up to each place, -infinity behind it."""
     aten = opwright.ops.aten
     places = aten.new_full(query, [query.shape[-2], key.shape[-2]], float("-inf"))
     return aten.triu(places, 1)
@@ -83,7 +83,7 @@ def _scaled_dot_product_attention_math(
     scale: float | None,
     enable_gqa: bool,
 ) -> tuple[Operand, Operand]:
-    """The attention and its weights; half and bfloat16 are computed in float32. `attn_mask` is added."""
+    """Return the attention and its weights; half and bfloat16 are computed in float32. `attn_mask` is added."""
     aten = opwright.ops.aten
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
@@ -113,7 +113,7 @@ def _scaled_dot_product_attention_math(
 
 
 def _repeated(heads: Operand, query: Operand) -> Operand:
-    """Each head as often as it takes to have as many as the query."""
+    """Return each head as often as it takes to have as many as the query."""
     aten = opwright.ops.aten
     if len(query.shape) < 3 or len(heads.shape) < 3 or query.shape[-3] % heads.shape[-3] != 0:
         raise RuntimeError(

@@ -20,7 +20,7 @@ def conv1d(
     dilation: Sizes,
     groups: int,
 ) -> Operand:
-    """A convolution of (N, C, L) or (C, L); `padding` is sizes, "same" or "valid"."""
+    """Convolve (N, C, L) or (C, L); `padding` is sizes, "same" or "valid"."""
     if isinstance(padding, str):
         return _padded_by_name(1, input, weight, bias, stride, padding, dilation, groups)
     return _convolved(1, input, weight, bias, stride, padding, dilation, False, [0], groups)
@@ -35,7 +35,7 @@ def conv2d(
     dilation: Sizes,
     groups: int,
 ) -> Operand:
-    """A convolution of (N, C, H, W) or (C, H, W); `padding` is sizes, "same" or "valid"."""
+    """Convolve (N, C, H, W) or (C, H, W); `padding` is sizes, "same" or "valid"."""
     if isinstance(padding, str):
         return _padded_by_name(2, input, weight, bias, stride, padding, dilation, groups)
     return _convolved(2, input, weight, bias, stride, padding, dilation, False, [0], groups)
@@ -50,7 +50,7 @@ def conv3d(
     dilation: Sizes,
     groups: int,
 ) -> Operand:
-    """A convolution of (N, C, D, H, W) or (C, D, H, W); `padding` is sizes, "same" or "valid"."""
+    """Convolve (N, C, D, H, W) or (C, D, H, W); `padding` is sizes, "same" or "valid"."""
     if isinstance(padding, str):
         return _padded_by_name(3, input, weight, bias, stride, padding, dilation, groups)
     return _convolved(3, input, weight, bias, stride, padding, dilation, False, [0], groups)
@@ -66,7 +66,7 @@ def conv_transpose1d(
     groups: int,
     dilation: Sizes,
 ) -> Operand:
-    """A transposed convolution of (N, C, L) or (C, L)."""
+    """Apply a transposed convolution to (N, C, L) or (C, L)."""
     return _convolved(1, input, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
@@ -80,7 +80,7 @@ def conv_transpose2d(
     groups: int,
     dilation: Sizes,
 ) -> Operand:
-    """A transposed convolution of (N, C, H, W) or (C, H, W)."""
+    """Apply a transposed convolution to (N, C, H, W) or (C, H, W)."""
     return _convolved(2, input, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
@@ -94,12 +94,12 @@ def conv_transpose3d(
     groups: int,
     dilation: Sizes,
 ) -> Operand:
-    """A transposed convolution of (N, C, D, H, W) or (C, D, H, W)."""
+    """Apply a transposed convolution to (N, C, D, H, W) or (C, D, H, W)."""
     return _convolved(3, input, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
 def _convolved(ndim: int, input: Operand, weight: Operand, *options: Any) -> Operand:
-    """`convolution`, of a batch of one where there is no batch."""
+    """Call `convolution`, with a batch of one where there is no batch."""
     aten = opwright.ops.aten
     if len(input.shape) not in (ndim + 1, ndim + 2):
         raise RuntimeError(

@@ -27,17 +27,17 @@ OWN_DEVICES = ("cpu", "cuda", "meta")
 
 
 def arange_out(start: Number, end: Number, step: Number, out: Operand) -> Operand:
-    """`arange` in the dtype of `out`."""
+    """Compute `arange` in the dtype of `out`."""
     return _written(out, opwright.arange(start, end, step, dtype=out.dtype, device=_device(out)))
 
 
 def linspace_out(start: Number, end: Number, steps: int, out: Operand) -> Operand:
-    """`linspace` in the dtype of `out`."""
+    """Compute `linspace` in the dtype of `out`."""
     return _written(out, opwright.linspace(start, end, steps, dtype=out.dtype, device=_device(out)))
 
 
 def logspace_out(start: Number, end: Number, steps: int, base: float, out: Operand) -> Operand:
-    """`logspace` in the dtype of `out`."""
+    """Compute `logspace` in the dtype of `out`."""
     return _written(out, opwright.logspace(start, end, steps, base, dtype=out.dtype, device=_device(out)))
 
 
@@ -58,7 +58,7 @@ def _written(out: Operand, made: Operand) -> Operand:
 def linspace_between(
     start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Operand:
-    """`linspace` with ends that are 0-dim tensors."""
+    """Compute `linspace` with ends that are 0-dim tensors."""
     first, last = _ends("linspace", start, end)
     return opwright.linspace(first, last, steps, dtype=dtype, device=device)
 
@@ -66,7 +66,7 @@ def linspace_between(
 def logspace_between(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Operand:
-    """`logspace` with ends that are 0-dim tensors."""
+    """Compute `logspace` with ends that are 0-dim tensors."""
     first, last = _ends("logspace", start, end)
     return opwright.logspace(first, last, steps, base, dtype=dtype, device=device)
 
@@ -101,7 +101,7 @@ def randint_like_below(
     memory_format: Any,
     generator: Any = None,
 ) -> Operand:
-    """Integers below the only element of `high`, in the layout of another tensor."""
+    """Draw integers below the only element of `high`, in the layout of another tensor."""
     from opwright.fake import is_fake
 
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
@@ -119,17 +119,17 @@ def randint_like_below_of(
     pin_memory: Any,
     memory_format: Any,
 ) -> Operand:
-    """`randint_like_below` of a generator."""
+    """Draw as `randint_like_below` does, from a generator."""
     return randint_like_below(self, high, dtype, layout, device, pin_memory, memory_format, generator)
 
 
 def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
-    """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
+    """Return a new tensor of the shape and strides of another, dtype and device too unless they are given."""
     return _empty(self, rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format), device)
 
 
 def _seen_of(self: Operand) -> Any:
-    """An array that says how the tensor lies in memory: a stand-in where the backend's own has no strides."""
+    """Return an array that says how the tensor lies in memory: a stand-in where the backend's own has no strides."""
     array = self.array
     if hasattr(array, "strides"):
         return array
@@ -148,7 +148,7 @@ def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
 
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
-    """Zeros in the shape and strides of another tensor."""
+    """Return zeros in the shape and strides of another tensor."""
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = self.device if device is None else device
@@ -157,14 +157,14 @@ def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
 
 
 def ones_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
-    """Ones in the shape and strides of another tensor."""
+    """Return ones in the shape and strides of another tensor."""
     return full_like(self, 1, dtype, layout, device, pin_memory, memory_format)
 
 
 def full_like(
     self: Operand, fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Operand:
-    """One value in the shape and strides of another tensor."""
+    """Return one value in the shape and strides of another tensor."""
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = self.device if device is None else device
@@ -178,7 +178,7 @@ def full_like(
 def full_of_empty(
     size: Sequence[int], fill_value: complex, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Operand:
-    """`full` by filling an empty tensor."""
+    """Compute `full` by filling an empty tensor."""
     plan = rules.full(size, fill_value, dtype=dtype)
     return opwright.fill_(opwright.empty(size, dtype=plan.dtype, device=device), fill_value)
 
@@ -186,7 +186,7 @@ def full_of_empty(
 def empty_permuted(
     size: Sequence[int], physical_layout: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Operand:
-    """A dense tensor with arbitrary contents whose dimensions lie in memory in this order, the slowest first."""
+    """Return a dense tensor with arbitrary contents whose dimensions lie in memory in this order, the slowest first."""
     if len(size) != len(physical_layout):
         raise RuntimeError(
             f"Number of dimensions in size ({len(size)}) does not match the length of the physical_layout "
@@ -206,7 +206,7 @@ def empty_permuted(
 
 
 def vander(x: Operand, N: int | None, increasing: bool) -> Operand:
-    """The powers of a vector's elements from 0 to N - 1, a row each; falling unless `increasing`."""
+    """Return the powers of a vector's elements from 0 to N - 1, a row each; falling unless `increasing`."""
     aten = opwright.ops.aten
     if len(x.shape) != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
@@ -226,7 +226,7 @@ def vander(x: Operand, N: int | None, increasing: bool) -> Operand:
 
 
 def fill_diagonal_(self: Operand, fill_value: Number, wrap: bool) -> Operand:
-    """A value at the places whose indices are all equal; `wrap` starts again below in a tall matrix."""
+    """Write a value to the places whose indices are all equal; `wrap` starts again below in a tall matrix."""
     aten = opwright.ops.aten
     shape = tuple(self.shape)
     if len(shape) < 2:
@@ -248,13 +248,13 @@ def fill_diagonal_(self: Operand, fill_value: Number, wrap: bool) -> Operand:
 
 
 def normal_around(mean: Any, std: Any, generator: Any) -> Operand:
-    """Normal numbers, each with its own mean or standard deviation; one of them may be a number."""
+    """Draw normal numbers, each with its own mean or standard deviation; one of them may be a number."""
     like = std if isinstance(mean, float) else mean
     return _around(opwright.ops.aten.new_empty(like, _shape_of(mean, std)), mean, std, generator)
 
 
 def normal_around_out(mean: Any, std: Any, generator: Any, out: Operand) -> Operand:
-    """`normal_around` into `out`, which has to have the shape of the means where `std` is a number, as in PyTorch."""
+    """Draw as `normal_around` does, into `out`, of the means' shape where `std` is a number, as in PyTorch."""
     if not isinstance(std, float):
         opwright.ops.aten.resize_(out, _shape_of(mean, std))
     return _around(out, mean, std, generator)
@@ -290,8 +290,8 @@ def to(
     copy: bool,
     memory_format: Any,
 ) -> Operand:
-    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
-    for."""
+    """Return the tensor with another dtype, device or memory format: itself where it has all of them and no copy is
+    asked for."""
     array = self.array
     wanted = None if device is None else as_device(device)
     same_format = memory_format in (None, opwright.preserve_format) or lies_in(self, memory_format)
@@ -314,7 +314,7 @@ def _is_on(array: Any, device: Device) -> bool:
 def copy_to(
     self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Operand:
-    """A copy with another dtype, device or memory format."""
+    """Return a copy with another dtype, device or memory format."""
     if device is not None and _goes_by_numpy(self, device):
         return opwright.tensor(self, dtype=dtype, device=device)
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
@@ -331,7 +331,7 @@ def _goes_by_numpy(self: Tensor, device: Any) -> bool:
 
 
 def to_dtype(self: Operand, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Operand:
-    """The tensor with another dtype: itself where it has that and no copy is asked for."""
+    """Return the tensor with another dtype: itself where it has that and no copy is asked for."""
     if memory_format is None:
         if not copy and self.dtype is dtype:
             return self

@@ -14,42 +14,42 @@ _SATURATION = 1.7580993408473766
 
 
 def dropout(input: Operand, p: float, train: bool) -> Operand:
-    """Each element zeroed with probability `p`, the others scaled by 1 / (1 - p)."""
+    """Zero each element with probability `p`, and scale the others by 1 / (1 - p)."""
     return _dropped(input, p, train)
 
 
 def dropout_(self: Operand, p: float, train: bool) -> Operand:
-    """`dropout` in place."""
+    """Apply `dropout` in place."""
     return _dropped(self, p, train, inplace=True)
 
 
 def feature_dropout(input: Operand, p: float, train: bool) -> Operand:
-    """`dropout` of whole channels of (N, C, ...)."""
+    """Apply `dropout` to whole channels of (N, C, ...)."""
     return _dropped(input, p, train, features=True)
 
 
 def feature_dropout_(self: Operand, p: float, train: bool) -> Operand:
-    """`feature_dropout` in place."""
+    """Apply `feature_dropout` in place."""
     return _dropped(self, p, train, features=True, inplace=True)
 
 
 def alpha_dropout(input: Operand, p: float, train: bool) -> Operand:
-    """`dropout` after SELU: elements become what it saturates at, and mean and variance stay."""
+    """Apply dropout after SELU: elements become what it saturates at, and mean and variance stay."""
     return _dropped(input, p, train, alpha=True)
 
 
 def alpha_dropout_(self: Operand, p: float, train: bool) -> Operand:
-    """`alpha_dropout` in place."""
+    """Apply `alpha_dropout` in place."""
     return _dropped(self, p, train, alpha=True, inplace=True)
 
 
 def feature_alpha_dropout(input: Operand, p: float, train: bool) -> Operand:
-    """`alpha_dropout` of whole channels of (N, C, ...)."""
+    """Apply `alpha_dropout` to whole channels of (N, C, ...)."""
     return _dropped(input, p, train, features=True, alpha=True)
 
 
 def feature_alpha_dropout_(self: Operand, p: float, train: bool) -> Operand:
-    """`feature_alpha_dropout` in place."""
+    """Apply `feature_alpha_dropout` in place."""
     return _dropped(self, p, train, features=True, alpha=True, inplace=True)
 
 
@@ -74,7 +74,7 @@ def _dropped(
 
 
 def _noise(input: Operand, p: float, features: bool) -> Operand:
-    """1 where elements stay, 0 where they go."""
+    """Return 1 where elements stay, 0 where they go."""
     aten = opwright.ops.aten
     if not features:
         return aten.bernoulli_(aten.empty_like(input), 1 - p)

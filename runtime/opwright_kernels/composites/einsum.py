@@ -23,7 +23,7 @@ class _Equation:
 
 
 def einsum(equation: str, tensors: Sequence[Operand], path: Sequence[int] | None = None) -> Operand:
-    """Products of the operands' elements, summed over the labels that the result does not have.
+    """Return products of the operands' elements, summed over the labels that the result does not have.
 
     `equation` is as in `torch.einsum`: a letter a dimension, `...` for dimensions that broadcast, a letter twice in one
     operand for its diagonal; without `->`, the result has the letters that occur once, in order. `path` lists which
@@ -88,13 +88,13 @@ def _labels(text: str, equation: str) -> tuple[str, ...]:
 
 
 def _summed(equation: _Equation) -> list[tuple[str, ...]]:
-    """The labels that the result lacks, `...` first, then letters in order."""
+    """Return the labels that the result lacks, `...` first, then letters in order."""
     missing = {label for labels in equation.inputs for label in labels} - set(equation.output)
     return [(_ELLIPSIS,) if _ELLIPSIS in missing else (), tuple(sorted(missing - {_ELLIPSIS}))]
 
 
 def _ellipsis_dims(equation: _Equation, tensors: Sequence[Operand]) -> int:
-    """How many dimensions `...` stands for, at most."""
+    """Return how many dimensions `...` stands for, at most."""
     most = 0
     for place, (labels, tensor) in enumerate(zip(equation.inputs, tensors, strict=True)):
         ndim, named = len(tensor.shape), len(labels)
@@ -114,7 +114,7 @@ def _ellipsis_dims(equation: _Equation, tensors: Sequence[Operand]) -> int:
 
 
 def _axes(labels: Sequence[str], ellipsis: int) -> list[str]:
-    """The labels, and a name for each dimension of `...`."""
+    """Return the labels, and a name for each dimension of `...`."""
     return [
         axis for label in labels for axis in ([f"...{k}" for k in range(ellipsis)] if label == _ELLIPSIS else [label])
     ]
@@ -124,7 +124,7 @@ def _axes(labels: Sequence[str], ellipsis: int) -> list[str]:
 
 
 def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsis: int, place: int) -> Operand:
-    """The operand with the dimensions `axes`: diagonals taken, size 1 where it has no such label."""
+    """Return the operand with the dimensions `axes`: diagonals taken, size 1 where it has no such label."""
     aten = opwright.ops.aten
     missing = ellipsis - (len(tensor.shape) - len(labels) + 1) if _ELLIPSIS in labels else 0
     dim_of: dict[str, int] = {}
@@ -169,7 +169,7 @@ def _check_sizes(aligned: Sequence[Operand], axes: Sequence[str]) -> None:
 
 
 def _contract(aligned: list[Operand], kept: int, path: Sequence[int] | None) -> Operand:
-    """The operands multiplied two by two; a dimension from `kept` on is summed over when the last two that have it
+    """Multiply the operands two by two; a dimension from `kept` on is summed over when the last two that have it
     meet."""
     aten = opwright.ops.aten
     ndim = len(aligned[0].shape)
@@ -209,8 +209,8 @@ def _steps(path: Sequence[int] | None, count: int) -> list[tuple[int, int]]:
 
 
 def _multiply(left: Operand, right: Operand, summed: Sequence[int]) -> Operand:
-    """The product of two operands of like dimensions, `summed` ones summed over and kept as 1: one batched product of
-    matrices. Dimensions in both operands are its batch, those in one alone its rows and columns."""
+    """Return the product of two operands of like dimensions, `summed` ones summed over and kept as 1: one batched
+    product of matrices. Dimensions in both operands are its batch, those in one alone its rows and columns."""
     aten = opwright.ops.aten
     if not summed:
         return aten.mul(left, right)
@@ -235,8 +235,8 @@ def _multiply(left: Operand, right: Operand, summed: Sequence[int]) -> Operand:
 
 
 def equation_of_sublists(operands: Sequence[Any]) -> tuple[str, list[Operand]]:
-    """`einsum(op, [0, 1], op, [1, 2], [0, 2])`: labels as numbers from 0 to 51, `...` as Ellipsis; as an equation and
-    its operands."""
+    """Return the equation and the operands of `einsum(op, [0, 1], op, [1, 2], [0, 2])`: labels are numbers from 0 to
+    51, `...` is Ellipsis."""
     pairs = list(operands)
     output = pairs.pop() if len(pairs) % 2 else None
     texts = [_letters(sublist) for sublist in pairs[1::2]]

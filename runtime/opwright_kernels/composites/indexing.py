@@ -13,12 +13,12 @@ Operand = Any  # a Tensor
 
 
 def take_along_dim(self: Operand, indices: Operand, dim: int | None) -> Operand:
-    """`gather` of two arrays that broadcast, apart from `dim`; of all elements in a row where that is None."""
+    """Call `gather` on two arrays that broadcast, apart from `dim`; on all elements in a row where that is None."""
     return opwright.ops.aten.gather(*_along(self, indices, dim))
 
 
 def take_along_dim_out(self: Operand, indices: Operand, dim: int | None, out: Operand) -> Operand:
-    """`take_along_dim` into `out`."""
+    """Write `take_along_dim` into `out`."""
     this, dim, indices = _along(self, indices, dim)
     return opwright.ops.aten.gather(this, dim, indices, out=out)
 
@@ -45,7 +45,7 @@ def _along(self: Operand, indices: Operand, dim: int | None) -> tuple[Operand, i
 
 
 def unsafe_index(self: Operand, indices: Sequence[Operand | None]) -> Operand:
-    """`index` by positions alone. They are checked all the same."""
+    """Call `index` with positions alone. They are checked all the same."""
     for each in indices:
         if each is not None and as_dtype(each.dtype) not in (opwright.int64, opwright.int32):
             raise RuntimeError(f"_unsafe_index found unexpected index type {each.dtype}")

@@ -23,37 +23,37 @@ def _become(self: Operand, viewed: Operand) -> Operand:
 
 
 def t_(self: Operand) -> Operand:
-    """`t` in place."""
+    """Apply `t` in place."""
     return _become(self, opwright.ops.aten.t(self))
 
 
 def transpose_(self: Operand, dim0: int, dim1: int) -> Operand:
-    """`transpose` in place."""
+    """Apply `transpose` in place."""
     return _become(self, opwright.ops.aten.transpose(self, dim0, dim1))
 
 
 def unsqueeze_(self: Operand, dim: int) -> Operand:
-    """`unsqueeze` in place."""
+    """Apply `unsqueeze` in place."""
     return _become(self, opwright.ops.aten.unsqueeze(self, dim))
 
 
 def squeeze_(self: Operand) -> Operand:
-    """`squeeze` in place."""
+    """Apply `squeeze` in place."""
     return _become(self, opwright.ops.aten.squeeze(self))
 
 
 def squeeze_dims_(self: Operand, dim: int | Sequence[int]) -> Operand:
-    """`squeeze` in place, of named dimensions."""
+    """Apply `squeeze` in place, to named dimensions."""
     return _become(self, opwright.ops.aten.squeeze(self, dim))
 
 
 def as_strided_(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
-    """`as_strided` in place."""
+    """Apply `as_strided` in place."""
     return _become(self, opwright.ops.aten.as_strided(self, size, stride, storage_offset))
 
 
 def detach_(self: Operand) -> Operand:
-    """The tensor itself, out of the graph that made it."""
+    """Return the tensor itself, out of the graph that made it."""
     if self._base is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     if self.edge is not None and type(self.edge) is not AccumulateGrad:
@@ -63,7 +63,7 @@ def detach_(self: Operand) -> Operand:
 
 
 def resize_as_(self: Operand, the_template: Operand, memory_format: Any) -> Operand:
-    """`resize_` to the shape of another tensor; `preserve_format` takes over that its channels come last."""
+    """Apply `resize_` with the shape of another tensor; `preserve_format` takes over that its channels come last."""
     if memory_format is opwright.preserve_format:
         memory_format = _suggested_format(the_template)
     return opwright.ops.aten.resize_(self, list(the_template.shape), memory_format=memory_format)

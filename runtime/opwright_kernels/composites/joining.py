@@ -1,4 +1,4 @@
-"""Putting tensors together, and padding, by way of other operators. They see Tensors of any device."""
+"""Tensors joined and padded, by way of other operators. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype
 from opwright.errors import DispatchError
-from opwright.rules.padding import check_pairs, padded_shape
+from opwright_kernels.rules.padding import check_pairs, padded_shape
 
 Operand = Any  # a Tensor
 
@@ -19,44 +19,44 @@ Operand = Any  # a Tensor
 
 
 def hstack(tensors: Sequence[Operand]) -> Operand:
-    """Tensors side by side: vectors in one, matrices by columns."""
+    """Put tensors side by side: vectors in one, matrices by columns."""
     columns = _at_least(1, tensors, "hstack")
     return opwright.ops.aten.cat(columns, 0 if len(columns[0].shape) == 1 else 1)
 
 
 def hstack_out(tensors: Sequence[Operand], out: Operand) -> Operand:
-    """`hstack` into a tensor."""
+    """Write `hstack` into a tensor."""
     columns = _at_least(1, tensors, "hstack")
     return opwright.ops.aten.cat(columns, 0 if len(columns[0].shape) == 1 else 1, out=out)
 
 
 def vstack(tensors: Sequence[Operand]) -> Operand:
-    """Tensors one below the other: vectors as rows."""
+    """Put tensors one below the other: vectors as rows."""
     return opwright.ops.aten.cat(_at_least(2, tensors, "vstack"), 0)
 
 
 def vstack_out(tensors: Sequence[Operand], out: Operand) -> Operand:
-    """`vstack` into a tensor."""
+    """Write `vstack` into a tensor."""
     return opwright.ops.aten.cat(_at_least(2, tensors, "vstack"), 0, out=out)
 
 
 def dstack(tensors: Sequence[Operand]) -> Operand:
-    """Tensors one behind the other, along the third dimension."""
+    """Put tensors one behind the other, along the third dimension."""
     return opwright.ops.aten.cat(_at_least(3, tensors, "dstack"), 2)
 
 
 def dstack_out(tensors: Sequence[Operand], out: Operand) -> Operand:
-    """`dstack` into a tensor."""
+    """Write `dstack` into a tensor."""
     return opwright.ops.aten.cat(_at_least(3, tensors, "dstack"), 2, out=out)
 
 
 def column_stack(tensors: Sequence[Operand]) -> Operand:
-    """Tensors side by side: numbers and vectors as columns."""
+    """Put tensors side by side: numbers and vectors as columns."""
     return opwright.ops.aten.hstack(_as_columns(tensors))
 
 
 def column_stack_out(tensors: Sequence[Operand], out: Operand) -> Operand:
-    """`column_stack` into a tensor."""
+    """Write `column_stack` into a tensor."""
     return opwright.ops.aten.hstack(_as_columns(tensors), out=out)
 
 
@@ -81,8 +81,8 @@ def _as_columns(tensors: Sequence[Operand]) -> list[Operand]:
 
 
 def meshgrid(tensors: Sequence[Operand], indexing: str = "ij") -> list[Operand]:
-    """The coordinates of each point of a grid, as views: vectors expanded to its shape. `indexing`: "ij", or "xy" with
-    the first two dimensions swapped."""
+    """Return the coordinates of each point of a grid, as views: vectors expanded to its shape. `indexing`: "ij", or
+    "xy" with the first two dimensions swapped."""
     aten = opwright.ops.aten
     _check_axes(tensors, indexing)
     swaps = indexing == "xy" and len(tensors) > 1
@@ -109,7 +109,7 @@ def _check_axes(tensors: Sequence[Operand], indexing: str) -> None:
 
 
 def cartesian_prod(tensors: Sequence[Operand]) -> Operand:
-    """All combinations of an element of each vector, as rows; a single vector as it is."""
+    """Return all combinations of an element of each vector, as rows; a single vector as it is."""
     aten = opwright.ops.aten
     for each in tensors:
         if len(each.shape) != 1:
@@ -120,7 +120,7 @@ def cartesian_prod(tensors: Sequence[Operand]) -> Operand:
 
 
 def combinations(self: Operand, r: int, with_replacement: bool) -> Operand:
-    """All choices of `r` elements of a vector, in order, as rows; with replacement, of the same one again too."""
+    """Return all choices of `r` elements of a vector, in order, as rows; with replacement, one may come again."""
     aten = opwright.ops.aten
     if len(self.shape) != 1:
         raise RuntimeError(f"combinations: expected a vector, but got {len(self.shape)} dimensions")
@@ -141,21 +141,21 @@ def combinations(self: Operand, r: int, with_replacement: bool) -> Operand:
 
 
 def fliplr(self: Operand) -> Operand:
-    """The columns in reverse order."""
+    """Return the columns in reverse order."""
     if len(self.shape) < 2:
         raise RuntimeError(f"fliplr: expected at least 2 dimensions, but got {len(self.shape)}")
     return opwright.ops.aten.flip(self, [1])
 
 
 def flipud(self: Operand) -> Operand:
-    """The rows in reverse order."""
+    """Return the rows in reverse order."""
     if not self.shape:
         raise RuntimeError("flipud: expected at least one dimension, but got a 0-dim tensor")
     return opwright.ops.aten.flip(self, [0])
 
 
 def diag(self: Operand, diagonal: int) -> Operand:
-    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
     aten = opwright.ops.aten
     match len(self.shape):
         case 1:
@@ -166,18 +166,18 @@ def diag(self: Operand, diagonal: int) -> Operand:
 
 
 def diagflat(self: Operand, offset: int) -> Operand:
-    """The matrix with all elements, in row-major order, on its diagonal."""
+    """Return the matrix with all elements, in row-major order, on its diagonal."""
     aten = opwright.ops.aten
     return aten.diag_embed(aten.ravel(self), offset)
 
 
 def tile(self: Operand, dims: Sequence[int]) -> Operand:
-    """`repeat`, by 1 in front where there are fewer `dims` than dimensions."""
+    """Repeat as `repeat` does, by 1 in front where there are fewer `dims` than dimensions."""
     return opwright.ops.aten.repeat(self, [1] * (len(self.shape) - len(dims)) + list(dims))
 
 
 def repeat_interleave(self: Operand, repeats: Any, dim: int | None, output_size: int | None) -> Operand:
-    """Each element as many times as `repeats` says, next to itself, along `dim`; without one, in a vector of all."""
+    """Repeat each element as often as `repeats` says, next to itself, along `dim`, or in a vector of all."""
     aten = opwright.ops.aten
     if dim is None:
         self, dim = aten.ravel(self), 0
@@ -211,7 +211,7 @@ def _repeated_alike(self: Operand, repeats: int, dim: int, output_size: int | No
 
 
 def pad(self: Operand, pad: Sequence[int], mode: str, value: float | None) -> Operand:
-    """Padded by a constant, or as `mode` says: "reflect", "replicate", "circular"."""
+    """Return pad by a constant, or as `mode` says: "reflect", "replicate", "circular"."""
     if mode not in _MODES:
         raise DispatchError(f"pad: expected mode to be one of {', '.join(_MODES)}, but got {mode!r}")
     return _pad_enum(self, pad, _MODES.index(mode), value)
@@ -221,7 +221,7 @@ _MODES = ("reflect", "replicate", "circular", "constant")
 
 
 def _pad_enum(self: Operand, pad: Sequence[int], mode: int, value: float | None) -> Operand:
-    """`pad` with the mode as a number."""
+    """Return pad as `pad` does, with the mode as a number."""
     aten = opwright.ops.aten
     check_pairs(self, pad)
     name = _MODES[mode]
@@ -243,7 +243,7 @@ def _pad_enum(self: Operand, pad: Sequence[int], mode: int, value: float | None)
 
 
 def _pad_circular(self: Operand, pad: Sequence[int]) -> Operand:
-    """New places hold what stands at the other end of their dimension."""
+    """Return pad so that new places hold what stands at the other end of their dimension."""
     aten = opwright.ops.aten
     spatial = len(self.shape) - 2
     if len(pad) not in (2 * spatial, 2 * spatial + 2):

@@ -14,7 +14,7 @@ Operand = Any
 
 
 def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
-    """input @ weight.T + bias, over the last dimension."""
+    """Return input @ weight.T + bias, over the last dimension."""
     aten = opwright.ops.aten
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
@@ -33,7 +33,7 @@ def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
 
 
 def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None) -> Operand:
-    """input1 @ weight[k] @ input2 for each k, plus bias[k]: over the last dimensions of the inputs."""
+    """Return input1 @ weight[k] @ input2 for each k, plus bias[k]: over the last dimensions of the inputs."""
     aten = opwright.ops.aten
     _check_bilinear(input1, input2, weight, bias)
     *batch, first = input1.shape
@@ -59,7 +59,7 @@ def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Ope
 
 
 def one_hot(self: Operand, num_classes: int) -> Operand:
-    """1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
+    """Return 1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
     aten: Any = opwright.ops.aten
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")

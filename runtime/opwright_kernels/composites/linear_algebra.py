@@ -25,7 +25,7 @@ def _adjoint(operand: Operand) -> Operand:
 
 
 def linalg_inv(A: Operand) -> Operand:
-    """The inverse of square matrices. Raises LinAlgError where one has none."""
+    """Return the inverse of square matrices. Raises LinAlgError where one has none."""
     aten = opwright.ops.aten
     inverse, info = aten.linalg_inv_ex(A)
     aten._linalg_check_errors(info, "linalg.inv", is_matrix=len(A.shape) == 2)
@@ -33,13 +33,13 @@ def linalg_inv(A: Operand) -> Operand:
 
 
 def linalg_solve_ex(A: Operand, B: Operand, left: bool, check_errors: bool) -> tuple[Operand, Operand]:
-    """X of A @ X = B, or of X @ A = B, and which pivot was zero."""
+    """Return X of A @ X = B, or of X @ A = B, and which pivot was zero."""
     found = opwright.ops.aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
     return found[0], found[3]
 
 
 def linalg_solve(A: Operand, B: Operand, left: bool) -> Operand:
-    """X of A @ X = B, or of X @ A = B. Raises LinAlgError where A is singular."""
+    """Return X of A @ X = B, or of X @ A = B. Raises LinAlgError where A is singular."""
     aten = opwright.ops.aten
     result, info = aten.linalg_solve_ex(A, B, left=left)
     aten._linalg_check_errors(info, "torch.linalg.solve", is_matrix=len(A.shape) == 2)
@@ -47,7 +47,7 @@ def linalg_solve(A: Operand, B: Operand, left: bool) -> Operand:
 
 
 def linalg_tensorinv(self: Operand, ind: int) -> Operand:
-    """The inverse as tensors of a tensor whose first `ind` dimensions have as many elements as the rest."""
+    """Return the inverse as tensors of a tensor whose first `ind` dimensions have as many elements as the rest."""
     aten = opwright.ops.aten
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -64,7 +64,7 @@ def linalg_tensorinv(self: Operand, ind: int) -> Operand:
 
 
 def linalg_tensorsolve(self: Operand, other: Operand, dims: Sequence[int] | None) -> Operand:
-    """X with tensordot(self, X) = other, over all dimensions of X; `dims` of self are moved to its end first."""
+    """Return X with tensordot(self, X) = other, over all dimensions of X; `dims` of self are moved to its end first."""
     aten = opwright.ops.aten
     if dims is not None:
         self = aten.movedim(self, list(dims), list(range(len(self.shape) - len(dims), len(self.shape))))
@@ -83,13 +83,13 @@ def linalg_tensorsolve(self: Operand, other: Operand, dims: Sequence[int] | None
 
 
 def linalg_slogdet(A: Operand) -> tuple[Operand, Operand]:
-    """The sign and the logarithm of the absolute value of the determinants."""
+    """Return the sign and the logarithm of the absolute value of the determinants."""
     found = opwright.ops.aten._linalg_slogdet(A)
     return found[0], found[1]
 
 
 def logdet(self: Operand) -> Operand:
-    """The logarithm of the determinants: NaN where they are negative."""
+    """Return the logarithm of the determinants: NaN where they are negative."""
     aten = opwright.ops.aten
     sign, size = aten.linalg_slogdet(self)
     if as_dtype(self.dtype) in COMPLEX:
@@ -98,7 +98,7 @@ def logdet(self: Operand) -> Operand:
 
 
 def linalg_lu_factor(A: Operand, pivot: bool) -> tuple[Operand, Operand]:
-    """LU and pivots. Raises LinAlgError where U has a zero on its diagonal."""
+    """Return LU and pivots. Raises LinAlgError where U has a zero on its diagonal."""
     aten = opwright.ops.aten
     factors, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
     aten._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=len(A.shape) == 2)
@@ -106,7 +106,7 @@ def linalg_lu_factor(A: Operand, pivot: bool) -> tuple[Operand, Operand]:
 
 
 def linalg_cholesky(self: Operand, upper: bool) -> Operand:
-    """L with A = L @ L.mH, or U with A = U.mH @ U. Raises LinAlgError for what is not positive-definite."""
+    """Return L with A = L @ L.mH, or U with A = U.mH @ U. Raises LinAlgError for what is not positive-definite."""
     aten = opwright.ops.aten
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "linalg.cholesky", is_matrix=len(self.shape) == 2)
@@ -114,7 +114,7 @@ def linalg_cholesky(self: Operand, upper: bool) -> Operand:
 
 
 def cholesky(self: Operand, upper: bool) -> Operand:
-    """`linalg_cholesky` under its older name."""
+    """Call `linalg_cholesky` by its older name."""
     aten = opwright.ops.aten
     check_square("cholesky", self)
     if layouts.is_empty(self.shape):
@@ -125,7 +125,7 @@ def cholesky(self: Operand, upper: bool) -> Operand:
 
 
 def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, Operand]:
-    """U, S and V with A = U @ diag(S) @ V.mH; without `compute_uv`, U and V are zeros."""
+    """Return U, S and V with A = U @ diag(S) @ V.mH; without `compute_uv`, U and V are zeros."""
     aten = opwright.ops.aten
     check_matrices("linalg.svd", self)
     if compute_uv:
@@ -146,17 +146,17 @@ def _is_recorded(operand: Operand) -> bool:
 
 
 def linalg_svdvals(A: Operand, driver: str | None) -> Operand:
-    """The singular values, in descending order."""
+    """Return the singular values, in descending order."""
     return opwright.ops.aten._linalg_svd(A, False, _is_recorded(A), driver=driver)[1]
 
 
 def linalg_eigvalsh(self: Operand, UPLO: str) -> Operand:
-    """The eigenvalues, in ascending order, of Hermitian matrices of which one triangle is read."""
+    """Return the eigenvalues, in ascending order, of Hermitian matrices of which one triangle is read."""
     return opwright.ops.aten._linalg_eigh(self, UPLO, _is_recorded(self))[0]
 
 
 def linalg_eigvals(self: Operand) -> Operand:
-    """The eigenvalues, in no order."""
+    """Return the eigenvalues, in no order."""
     aten = opwright.ops.aten
     return aten.linalg_eig(self)[0] if _is_recorded(self) else aten._linalg_eigvals(self)
 
@@ -167,7 +167,7 @@ Tolerance = Any  # a tensor, a number, or None
 
 
 def pseudo_inverse(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
-    """The Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
+    """Return the Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
 
     rtol is by default, where atol is not above zero, eps times the larger size. `hermitian`: the matrices are, and
     eigenvalues serve.
@@ -198,14 +198,14 @@ def pseudo_inverse(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: b
 
 
 def linalg_pinv(self: Operand, atol: float | None, rtol: float | None, hermitian: bool) -> Operand:
-    """`pseudo_inverse` with tolerances as numbers: through the overload that has a derivative."""
+    """Call `pseudo_inverse` with tolerances as numbers: through the overload that has a derivative."""
     aten = opwright.ops.aten
     bounds = [None if each is None else aten.new_full(self, [], each, dtype=float64) for each in (atol, rtol)]
     return aten.linalg_pinv(self, atol=bounds[0], rtol=bounds[1], hermitian=hermitian)
 
 
 def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
-    """How many singular values (absolute eigenvalues where `hermitian`) are above max(atol, rtol * the largest one)."""
+    """Count singular values (absolute eigenvalues where `hermitian`) above max(atol, rtol * the largest one)."""
     aten = opwright.ops.aten
     check_matrices("torch.linalg.matrix_rank", self)
     if hermitian:
@@ -219,7 +219,7 @@ def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitia
 
 
 def _bound(self: Operand, largest: Operand, atol: Tolerance, rtol: Tolerance) -> Operand:
-    """max(atol, rtol * largest), one for each matrix, in a last dimension of 1."""
+    """Return max(atol, rtol * largest), one for each matrix, in a last dimension of 1."""
     aten = opwright.ops.aten
     default = float(opwright.finfo(as_dtype(largest.dtype)).eps) * _larger(*self.shape[-2:])
     for name, tolerance in (("atol", atol), ("rtol", rtol)):

@@ -23,8 +23,8 @@ def _reduced(losses: Operand, reduction: int) -> Operand:
 
 
 def _in_place(result: Operand, self: Operand) -> Operand:
-    """The result as an in-place operator on `self` would leave it: in its dtype. Raises RuntimeError where it does
-    not fit."""
+    """Return the result as an in-place operator on `self` would leave it: in its dtype. Raises RuntimeError where it
+    does not fit."""
     if not layouts.same_shape(tuple(result.shape), tuple(self.shape)):
         raise RuntimeError(f"a result of shape {list(result.shape)} does not fit {list(self.shape)}")
     if not opwright.can_cast(result.dtype, self.dtype):
@@ -33,7 +33,7 @@ def _in_place(result: Operand, self: Operand) -> Operand:
 
 
 def l1_loss(self: Operand, target: Operand, reduction: int) -> Operand:
-    """The distance."""
+    """Return the distance."""
     aten = opwright.ops.aten
     return _reduced(aten.abs(aten.sub(self, target)), reduction)
 
@@ -41,8 +41,8 @@ def l1_loss(self: Operand, target: Operand, reduction: int) -> Operand:
 def binary_cross_entropy_with_logits(
     self: Operand, target: Operand, weight: Operand | None, pos_weight: Operand | None, reduction: int
 ) -> Operand:
-    """`binary_cross_entropy` of sigmoid(self), in one step that loses no digits; `pos_weight` multiplies the losses
-    of positive examples."""
+    """Return `binary_cross_entropy` of sigmoid(self), in one step that loses no digits; `pos_weight` multiplies the
+    losses of positive examples."""
     aten = opwright.ops.aten
     logarithm = aten.log_sigmoid(self)
     if pos_weight is not None:
@@ -55,8 +55,8 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(self: Operand, target: Operand, reduction: int, log_target: bool) -> Operand:
-    """The divergence of a distribution, given by logarithms, from the target; elementwise, so that a mean is over
-    all elements."""
+    """Return the divergence of a distribution, given by logarithms, from the target; elementwise, so that a mean is
+    over all elements."""
     aten = opwright.ops.aten
     for each in (self, target):
         if as_dtype(each.dtype) not in FLOATING:
@@ -71,14 +71,14 @@ def kl_div(self: Operand, target: Operand, reduction: int, log_target: bool) -> 
 
 
 def soft_margin_loss(self: Operand, target: Operand, reduction: int) -> Operand:
-    """log(1 + exp(-target * self))."""
+    """Return log(1 + exp(-target * self))."""
     aten = opwright.ops.aten
     losses = aten.log1p(aten.exp(_in_place(aten.mul(aten.neg(self), target), self)))
     return _reduced(_in_place(losses, self), reduction)
 
 
 def hinge_embedding_loss(self: Operand, target: Operand, margin: float, reduction: int) -> Operand:
-    """`self` where the target is 1, max(0, margin - self) where it is -1, their sum elsewhere."""
+    """Return `self` where the target is 1, max(0, margin - self) where it is -1, their sum elsewhere."""
     aten = opwright.ops.aten
     zeros = aten.zeros_like(self)
     beyond = aten.clamp(aten.sub(aten.full_like(self, margin), self), 0)
@@ -89,8 +89,8 @@ def hinge_embedding_loss(self: Operand, target: Operand, margin: float, reductio
 def poisson_nll_loss(
     input: Operand, target: Operand, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Operand:
-    """Minus the logarithm of the Poisson probability of the target; `full` adds Stirling's term for targets above
-    1."""
+    """Return minus the logarithm of the Poisson probability of the target; `full` adds Stirling's term for targets
+    above 1."""
     aten = opwright.ops.aten
     if log_input:
         losses = aten.sub(aten.exp(input), aten.mul(target, input))
@@ -107,7 +107,7 @@ def poisson_nll_loss(
 
 
 def nll_loss_nd(self: Operand, target: Operand, weight: Operand | None, reduction: int, ignore_index: int) -> Operand:
-    """`nll_loss` of scores with any dimensions behind the classes."""
+    """Return `nll_loss` of scores with any dimensions behind the classes."""
     aten = opwright.ops.aten
     ndim = len(self.shape)
     if not ndim:
@@ -141,8 +141,8 @@ def cross_entropy_loss(
     ignore_index: int,
     label_smoothing: float,
 ) -> Operand:
-    """Minus the logarithm of the softmax of `self` at the target: classes, or probabilities where it has the shape of
-    `self`."""
+    """Return minus the logarithm of the softmax of `self` at the target: classes, or probabilities where it has the
+    shape of `self`."""
     aten = opwright.ops.aten
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -164,7 +164,7 @@ def cross_entropy_loss(
 
 
 def _along_classes(weight: Operand, ndim: int) -> Operand:
-    """Weights of the classes, to be multiplied with what has them in dimension 1."""
+    """Return weights of the classes, to be multiplied with what has them in dimension 1."""
     return weight if ndim == 1 else opwright.ops.aten.reshape(weight, [1, -1, *[1] * (ndim - 2)])
 
 
@@ -196,7 +196,7 @@ def _cross_entropy_of_probabilities(
 def _smooth_loss(
     logarithm: Operand, target: Operand, weight: Operand | None, reduction: int, ignore_index: int, dim: int
 ) -> Operand:
-    """The loss of a target that is spread over all classes."""
+    """Return the loss of a target that is spread over all classes."""
     aten = opwright.ops.aten
     if weight is not None:
         logarithm = aten.mul(logarithm, _along_classes(weight, len(logarithm.shape)))
@@ -217,14 +217,14 @@ def _smooth_loss(
 
 
 def margin_ranking_loss(input1: Operand, input2: Operand, target: Operand, margin: float, reduction: int) -> Operand:
-    """max(0, margin - target * (input1 - input2)): the target is 1 where the first should rank higher, else -1."""
+    """Return max(0, margin - target * (input1 - input2)); a target of 1 ranks the first higher, of -1 the second."""
     aten = opwright.ops.aten
     product = aten.mul(aten.neg(target), aten.sub(input1, input2))
     return _reduced(aten.clamp(aten.add(product, margin), 0), reduction)
 
 
 def cosine_embedding_loss(input1: Operand, input2: Operand, target: Operand, margin: float, reduction: int) -> Operand:
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1, else 0."""
+    """Return 1 - cosine where the target is 1, max(0, cosine - margin) where it is -1, else 0."""
     aten = opwright.ops.aten
     ndim = len(target.shape)
     if ndim > 1:
@@ -252,8 +252,8 @@ def triplet_margin_loss(
     swap: bool,
     reduction: int,
 ) -> Operand:
-    """max(0, margin + distance to the positive - distance to the negative); `swap` takes the negative's distance from
-    the positive where that is less."""
+    """Return max(0, margin + distance to the positive - distance to the negative); `swap` takes the negative's distance
+    from the positive where that is less."""
     aten = opwright.ops.aten
     if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
         shapes = ", ".join(str(list(each.shape)) for each in (anchor, positive, negative))
@@ -266,14 +266,14 @@ def triplet_margin_loss(
 
 
 def pairwise_distance(x1: Operand, x2: Operand, p: float, eps: float, keepdim: bool) -> Operand:
-    """The p-norm of x1 - x2 + eps along the last dimension."""
+    """Return the p-norm of x1 - x2 + eps along the last dimension."""
     aten = opwright.ops.aten
     last = max(len(x1.shape), len(x2.shape)) - 1
     return aten.linalg_vector_norm(aten.add(aten.sub(x1, x2), eps), p, [last], keepdim)
 
 
 def cosine_similarity(x1: Operand, x2: Operand, dim: int, eps: float) -> Operand:
-    """The sum along `dim` of the products of both, each divided by its length, or by eps if it is shorter."""
+    """Return the sum along `dim` of the products of both, each divided by its length, or by eps if it is shorter."""
     aten = opwright.ops.aten
     common = opwright.result_type(x1, x2)
     if common not in FLOATING:

@@ -18,8 +18,8 @@ _ORDERS = (1, -1, 2, -2, inf, -inf, "fro", "nuc")
 
 
 def linalg_matrix_norm(self: Operand, ord: Order, dim: Sequence[int], keepdim: bool, dtype: Any) -> Operand:
-    """A norm of the matrices in two dimensions: `fro`, `nuc`, the largest (or, negative, smallest) singular value for
-    2, the largest or smallest sum of a column for 1, of a row for inf."""
+    """Return a norm of the matrices in two dimensions: `fro`, `nuc`, the largest (or, negative, smallest) singular
+    value for 2, the largest or smallest sum of a column for 1, of a row for inf."""
     aten = opwright.ops.aten
     if ord not in _ORDERS:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -55,7 +55,7 @@ def _norm_of_singular_values(self: Operand, ord: Order, first: int, second: int,
 
 
 def _extreme(values: Operand, largest: bool, dim: int, keepdim: bool) -> Operand:
-    """The largest or smallest ones along `dim`; the largest of none is 0."""
+    """Return the largest or smallest ones along `dim`; the largest of none is 0."""
     aten = opwright.ops.aten
     if not largest:
         return aten.amin(values, [dim], keepdim)
@@ -65,8 +65,8 @@ def _extreme(values: Operand, largest: bool, dim: int, keepdim: bool) -> Operand
 
 
 def linalg_norm(self: Operand, ord: Order, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Operand:
-    """A norm of vectors or matrices, as `dim` has one dimension or two, or as `self` has; the 2-norm of all elements
-    where there is no `ord`."""
+    """Return a norm of vectors or matrices, as `dim` has one dimension or two, or as `self` has; the 2-norm of all
+    elements where there is no `ord`."""
     aten = opwright.ops.aten
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -81,12 +81,12 @@ def linalg_norm(self: Operand, ord: Order, dim: Sequence[int] | None, keepdim: b
 
 
 def nuclear_norm(self: Operand, dim: Sequence[int], keepdim: bool) -> Operand:
-    """The sum of the singular values of the matrices in two dimensions."""
+    """Return the sum of the singular values of the matrices in two dimensions."""
     return opwright.ops.aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
 def linalg_cond(self: Operand, p: Order) -> Operand:
-    """How much the solution of a system can magnify an error: a norm of the matrix times that of its inverse."""
+    """Return how much the solution of a system can magnify an error: a norm of the matrix times that of its inverse."""
     aten = opwright.ops.aten
     if len(self.shape) < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -114,7 +114,7 @@ def linalg_cond(self: Operand, p: Order) -> Operand:
 
 
 def cdist(x1: Operand, x2: Operand, p: float, compute_mode: int | None) -> Operand:
-    """The p-norm distances of each row of `x1` to each row of `x2`; the dimensions before broadcast.
+    """Return the p-norm distances of each row of `x1` to each row of `x2`; the dimensions before broadcast.
 
     `compute_mode`: 0 multiplies matrices for p = 2 where there are more than 25 rows, 1 always, 2 never.
     """
@@ -134,7 +134,7 @@ def cdist(x1: Operand, x2: Operand, p: float, compute_mode: int | None) -> Opera
 
 
 def euclidean_distances(x1: Operand, x2: Operand) -> Operand:
-    """Distances as square roots of |a|² - 2ab + |b|²: one product of matrices."""
+    """Return distances as square roots of |a|² - 2ab + |b|²: one product of matrices."""
     aten = opwright.ops.aten
     first, second = (aten.sum(aten.mul(each, each), [-1], True) for each in (x1, x2))
     left = aten.cat([aten.mul(x1, -2), first, aten.ones_like(first)], -1)

@@ -14,7 +14,7 @@ Operand = Any  # a Tensor
 
 
 def prelu(self: Operand, weight: Operand) -> Operand:
-    """`self`, times a weight where it is not positive: one for all elements, or one for each channel (dimension 1)."""
+    """Return `self`, times a weight where it is not positive: one for all, or one for each channel (dimension 1)."""
     aten = opwright.ops.aten
     if self.dtype != weight.dtype:
         raise RuntimeError(f"prelu: self and weight must have one dtype, but got {self.dtype} and {weight.dtype}")
@@ -33,7 +33,7 @@ def prelu(self: Operand, weight: Operand) -> Operand:
 
 
 def rrelu(self: Operand, lower: complex, upper: complex, training: bool, generator: Any) -> Operand:
-    """`leaky_relu` with random slopes when training, with the mean slope else."""
+    """Call `leaky_relu` with random slopes when training, with the mean slope else."""
     aten = opwright.ops.aten
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
@@ -44,7 +44,7 @@ def rrelu(self: Operand, lower: complex, upper: complex, training: bool, generat
 def rrelu_with_noise(
     self: Operand, noise: Operand, lower: complex, upper: complex, training: bool, generator: Any
 ) -> Operand:
-    """`rrelu` that writes the slopes into `noise`."""
+    """Call `rrelu` so that it writes the slopes into `noise`."""
     aten = opwright.ops.aten
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)

@@ -25,7 +25,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> Results:
-    """Each channel normalised, by its running statistics unless training, which updates those that are given."""
+    """Normalise each channel, by its running statistics unless training, which updates those that are given."""
     aten = opwright.ops.aten
     if running_mean is None and running_var is None:
         return aten._native_batch_norm_legit(input, weight, bias, training, momentum, eps)
@@ -44,7 +44,7 @@ def _native_batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Results:
-    """`native_batch_norm` with running statistics, which training updates."""
+    """Call `native_batch_norm` with running statistics, which training updates."""
     aten = opwright.ops.aten
     parameters = (weight, bias, running_mean, running_var)
     result, mean, rstd, *running = aten._native_batch_norm_legit_functional(input, *parameters, training, momentum, eps)
@@ -63,7 +63,7 @@ def _native_batch_norm_legit_no_training(
     momentum: float,
     eps: float,
 ) -> Results:
-    """`native_batch_norm` by the running statistics."""
+    """Call `native_batch_norm` with the running statistics."""
     aten = opwright.ops.aten
     parameters = (weight, bias, running_mean, running_var)
     result, mean, rstd, _, _ = aten._native_batch_norm_legit_functional(input, *parameters, False, momentum, eps)
@@ -81,7 +81,7 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Operand:
-    """Each channel normalised; of nothing comes nothing."""
+    """Normalise each channel; of nothing comes nothing."""
     aten = opwright.ops.aten
     if layouts.is_empty(input.shape) and len(input.shape) > 1:
         return aten.clone(input)
@@ -100,7 +100,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Operand:
-    """Each channel of each image normalised: a batch of one, with as many channels as there were in all images."""
+    """Normalise each channel of each image: as a batch of one, with as many channels as there were in all images."""
     aten: Any = opwright.ops.aten
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -122,7 +122,7 @@ def instance_norm(
 def group_norm(
     input: Operand, num_groups: int, weight: Operand | None, bias: Operand | None, eps: float, cudnn_enabled: bool
 ) -> Operand:
-    """(N, C, ...) normalised over `num_groups` groups of channels."""
+    """Normalise (N, C, ...) over `num_groups` groups of channels."""
     if len(input.shape) < 2:
         raise IndexError(f"group_norm expects a batch and channels, but got an input of size {list(input.shape)}")
     if num_groups < 1:
@@ -133,7 +133,7 @@ def group_norm(
 
 
 def rms_norm(input: Operand, normalized_shape: Sequence[int], weight: Operand | None, eps: float | None) -> Operand:
-    """The last dimensions divided by the root of their mean square."""
+    """Divide the last dimensions by the root of their mean square."""
     last, ndim = tuple(normalized_shape), len(input.shape)
     if ndim < len(last):
         raise ValueError(f"Input tensor must have at least {len(last)} dimensions, but got {ndim}")
@@ -153,7 +153,7 @@ def rms_norm(input: Operand, normalized_shape: Sequence[int], weight: Operand | 
 def _fused_rms_norm(
     input: Operand, normalized_shape: Sequence[int], weight: Operand | None, eps: float | None
 ) -> tuple[Operand, Operand]:
-    """`rms_norm`, and the reciprocals of the roots; `eps` is the precision of what is computed in unless given."""
+    """Return `rms_norm`, and the reciprocals of the roots; `eps` is the precision computed in unless given."""
     aten = opwright.ops.aten
     given = as_dtype(input.dtype)
     check_accepted("floating complex", given)

@@ -12,45 +12,45 @@ Operand = Any  # a Tensor or a number
 
 
 def positive(self: Operand) -> Operand:
-    """The tensor itself. Raises RuntimeError for bool."""
+    """Return the tensor itself. Raises RuntimeError for bool."""
     if as_dtype(self.dtype) is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
 
 
 def conj(self: Operand) -> Operand:
-    """The conjugate: a new tensor, there being no lazy one; the tensor itself where it is real."""
+    """Return the conjugate: a new tensor, there being no lazy one; the tensor itself where it is real."""
     return opwright.ops.aten._conj_physical(self) if as_dtype(self.dtype) in COMPLEX else self
 
 
 def resolve_conj(self: Operand) -> Operand:
-    """The tensor itself: no conjugate is lazy."""
+    """Return the tensor itself: no conjugate is lazy."""
     return self
 
 
 def resolve_neg(self: Operand) -> Operand:
-    """The tensor itself: no negative is lazy."""
+    """Return the tensor itself: no negative is lazy."""
     return self
 
 
 def is_conj(self: Operand) -> bool:
-    """False: no conjugate is lazy."""
+    """Return False: no conjugate is lazy."""
     return False
 
 
 def is_neg(self: Operand) -> bool:
-    """False: no negative is lazy."""
+    """Return False: no negative is lazy."""
     return False
 
 
 def float_power(self: Operand, exponent: Operand) -> Operand:
-    """The power in double precision, whatever the dtypes."""
+    """Return the power in double precision, whatever the dtypes."""
     dtype = _double(self, exponent)
     return opwright.ops.aten.pow(_cast(self, dtype), _cast(exponent, dtype))
 
 
 def float_power_out(self: Operand, exponent: Operand, out: Operand) -> Operand:
-    """`float_power` into a tensor of its dtype."""
+    """Write `float_power` into a tensor of its dtype."""
     dtype = _double(self, exponent)
     if as_dtype(out.dtype) is not dtype:
         raise RuntimeError(
@@ -61,7 +61,7 @@ def float_power_out(self: Operand, exponent: Operand, out: Operand) -> Operand:
 
 
 def float_power_(self: Operand, exponent: Operand) -> Operand:
-    """`float_power` over its base."""
+    """Write `float_power` over its base."""
     dtype = _double(self, exponent)
     if as_dtype(self.dtype) is not dtype:
         raise RuntimeError(
@@ -72,7 +72,7 @@ def float_power_(self: Operand, exponent: Operand) -> Operand:
 
 
 def mvlgamma(self: Operand, p: int) -> Operand:
-    """The logarithm of the gamma function of `p` variables. Raises RuntimeError for bool, or `p` less than 1."""
+    """Return the logarithm of the gamma function of `p` variables. Raises RuntimeError for bool, or `p` less than 1."""
     return opwright.ops.aten.add(_lgammas(self, p), _mvlgamma_constant(p))
 
 

@@ -14,7 +14,7 @@ Sizes = Sequence[int]
 def max_pool1d_with_indices(
     self: Operand, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Operand, Operand]:
-    """The largest elements of windows of (N, C, L) or (C, L), and their places."""
+    """Return the largest elements of windows of (N, C, L) or (C, L), and their places."""
     aten = opwright.ops.aten
     _check_row(self, "max_pool1d_with_indices")
     kernel, steps = _with_row("kernel_size", kernel_size, 1), _with_row("stride", stride or kernel_size, 1)
@@ -26,7 +26,7 @@ def max_pool1d_with_indices(
 def max_pool1d(
     self: Operand, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Operand:
-    """The largest elements of windows of (N, C, L) or (C, L), row-major."""
+    """Return the largest elements of windows of (N, C, L) or (C, L), row-major."""
     values, _ = max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
     return opwright.ops.aten.contiguous(values)
 
@@ -34,7 +34,7 @@ def max_pool1d(
 def avg_pool1d(
     self: Operand, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool, count_include_pad: bool
 ) -> Operand:
-    """The averages of windows of (N, C, L) or (C, L)."""
+    """Return the averages of windows of (N, C, L) or (C, L)."""
     aten = opwright.ops.aten
     _check_row(self, "avg_pool1d")
     kernel, steps = _with_row("kernel_size", kernel_size, 1), _with_row("stride", stride or kernel_size, 1)
@@ -44,7 +44,7 @@ def avg_pool1d(
 
 
 def adaptive_avg_pool1d(self: Operand, output_size: Sizes) -> Operand:
-    """The averages of as many windows of (N, C, L) or (C, L) as asked for."""
+    """Return the averages of as many windows of (N, C, L) or (C, L) as asked for."""
     aten = opwright.ops.aten
     _check_row(self, "adaptive_avg_pool1d")
     pooled = aten.adaptive_avg_pool2d(aten.unsqueeze(self, -2), _with_row("output_size", output_size, 1))
@@ -52,7 +52,7 @@ def adaptive_avg_pool1d(self: Operand, output_size: Sizes) -> Operand:
 
 
 def adaptive_max_pool1d(self: Operand, output_size: Sizes) -> tuple[Operand, Operand]:
-    """The largest elements of as many windows of (N, C, L) or (C, L) as asked for, and their places."""
+    """Return the largest elements of as many windows of (N, C, L) or (C, L) as asked for, and their places."""
     aten = opwright.ops.aten
     _check_row(self, "adaptive_max_pool1d")
     values, indices = aten.adaptive_max_pool2d(aten.unsqueeze(self, -2), _with_row("output_size", output_size, 1))

@@ -16,7 +16,7 @@ Operand = Any  # a Tensor
 
 
 def matmul(self: Operand, other: Operand) -> Operand:
-    """The product of the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
+    """Multiply over the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
     left, right = len(self.shape), len(other.shape)
     if left == right == 2:
         return opwright.mm(self, other)
@@ -37,7 +37,7 @@ def matmul(self: Operand, other: Operand) -> Operand:
 
 
 def _folded_product(self: Operand, other: Operand) -> Operand:
-    """One matrix on the right: the dimensions before are rows of one matrix on the left."""
+    """Multiply by one matrix on the right: the dimensions before are rows of one matrix on the left."""
     aten = opwright.ops.aten
     rows = aten.reshape(self, [prod(self.shape[:-1]), self.shape[-1]])
     product = aten.mv(rows, other) if len(other.shape) == 1 else aten.mm(rows, other)
@@ -57,7 +57,7 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
 
 
 def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
-    """The products of vectors along `dim`, the first one conjugated; the other dimensions broadcast."""
+    """Return the products of vectors along `dim`, the first one conjugated; the other dimensions broadcast."""
     check_inexact("linalg.vecdot", x)
     if x.dtype != y.dtype:
         raise RuntimeError(f"linalg.vecdot: expected operands of one dtype, but got {x.dtype} and {y.dtype}")
@@ -68,7 +68,7 @@ def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
 
 
 def outer(self: Operand, vec2: Operand) -> Operand:
-    """The products of all pairs of two vectors' elements."""
+    """Return the products of all pairs of two vectors' elements."""
     for name, vector in (("self", self), ("vec2", vec2)):
         if len(vector.shape) != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(vector.shape)}-D")
@@ -77,7 +77,7 @@ def outer(self: Operand, vec2: Operand) -> Operand:
 
 
 def inner(self: Operand, other: Operand) -> Operand:
-    """The products of vectors along the last dimensions: each of `self` with each of `other`. A 0-dim operand
+    """Return the products of vectors along the last dimensions: each of `self` with each of `other`. A 0-dim operand
     multiplies."""
     if not self.shape or not other.shape:
         return opwright.ops.aten.mul(self, other)
@@ -90,8 +90,8 @@ def inner(self: Operand, other: Operand) -> Operand:
 
 
 def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_other: Sequence[int]) -> Operand:
-    """The sum of products over pairs of dimensions: `dims_self[i]` of `self` with `dims_other[i]` of `other`. Of such
-    a pair one may have size 1. The result has the other dimensions of both."""
+    """Return the sum of products over pairs of dimensions: `dims_self[i]` of `self` with `dims_other[i]` of `other`. Of
+    such a pair one may have size 1. The result has the other dimensions of both."""
     aten = opwright.ops.aten
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
@@ -125,7 +125,7 @@ def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_othe
 
 
 def kron(self: Operand, other: Operand) -> Operand:
-    """The Kronecker product: each element of `self` replaced by its product with all of `other`."""
+    """Return the Kronecker product: each element of `self` replaced by its product with all of `other`."""
     aten = opwright.ops.aten
     ndim = max(len(self.shape), len(other.shape))
     sizes = [[1] * (ndim - len(each.shape)) + list(each.shape) for each in (self, other)]
@@ -135,7 +135,7 @@ def kron(self: Operand, other: Operand) -> Operand:
 
 
 def cross(self: Operand, other: Operand, dim: int | None) -> Operand:
-    """The vector product along `dim`, or along the first dimension of size 3."""
+    """Return the vector product along `dim`, or along the first dimension of size 3."""
     if dim is None:
         dim = next((place for place, size in enumerate(self.shape) if size == 3), None)
         if dim is None:
@@ -147,7 +147,7 @@ def cross(self: Operand, other: Operand, dim: int | None) -> Operand:
 
 
 def chain_matmul(matrices: Sequence[Operand]) -> Operand:
-    """The product of one or more matrices, in the cheapest order."""
+    """Return the product of one or more matrices, in the cheapest order."""
     for matrix in matrices:
         if len(matrix.shape) != 2:
             raise RuntimeError(f"Tensor dimension is {len(matrix.shape)}, expected 2 instead.")
@@ -159,7 +159,7 @@ def chain_matmul(matrices: Sequence[Operand]) -> Operand:
 
 
 def linalg_multi_dot(tensors: Sequence[Operand]) -> Operand:
-    """The product of two or more matrices, in the cheapest order; the first and the last one may be vectors."""
+    """Return the product of two or more matrices, in the cheapest order; the first and the last one may be vectors."""
     aten = opwright.ops.aten
     _check_chain(tensors)
     matrices = list(tensors)
@@ -201,7 +201,7 @@ def _check_chain(tensors: Sequence[Operand]) -> None:
 
 
 def _chain(matrices: Sequence[Operand]) -> Operand:
-    """The product in the order that takes the fewest multiplications (dynamic programming over all parts)."""
+    """Return the product in the order that takes the fewest multiplications (dynamic programming over all parts)."""
     sizes = [matrix.shape[0] for matrix in matrices] + [matrices[-1].shape[1]]
     count = len(matrices)
     best: dict[tuple[int, int], tuple[Any, int]] = {(place, place): (0, place) for place in range(count)}
@@ -226,7 +226,7 @@ def _chain(matrices: Sequence[Operand]) -> Operand:
 
 
 def linalg_matrix_power(self: Operand, n: int) -> Operand:
-    """Square matrices multiplied `n` times: the identity for 0, powers of the inverse below."""
+    """Multiply square matrices `n` times: the identity for 0, powers of the inverse below."""
     aten = opwright.ops.aten
     check_square("linalg.matrix_power", self)
     if n == 0:

@@ -18,7 +18,7 @@ Operand = Any  # a Tensor
 
 
 def mT(self: Operand) -> Operand:
-    """The last two dimensions swapped; a single number stays. Raises RuntimeError for a vector."""
+    """Swap the last two dimensions; a single number stays. Raises RuntimeError for a vector."""
     if len(self.shape) == 1:
         raise RuntimeError(f"mT: expected a matrix or a batch of matrices, but got a {len(self.shape)}-D tensor")
     aten = opwright.ops.aten
@@ -26,14 +26,14 @@ def mT(self: Operand) -> Operand:
 
 
 def mH(self: Operand) -> Operand:
-    """The conjugate of the last two dimensions swapped, or of a single number. Raises RuntimeError for a vector."""
+    """Conjugate with the last two dimensions swapped, or a single number. Raises RuntimeError for a vector."""
     if len(self.shape) == 1:
         raise RuntimeError(f"mH: expected a matrix or a batch of matrices, but got a {len(self.shape)}-D tensor")
     return adjoint(self)
 
 
 def adjoint(self: Operand) -> Operand:
-    """The conjugate transpose of the last two dimensions; of a single number, its conjugate."""
+    """Return the conjugate transpose of the last two dimensions; of a single number, its conjugate."""
     aten = opwright.ops.aten
     if len(self.shape) == 1:
         raise RuntimeError("adjoint: expected a matrix or a batch of matrices, but got a 1-D tensor")
@@ -41,20 +41,20 @@ def adjoint(self: Operand) -> Operand:
 
 
 def matrix_H(self: Operand) -> Operand:
-    """The conjugate transpose of one matrix. Raises RuntimeError unless there are two dimensions, or none."""
+    """Return the conjugate transpose of one matrix. Raises RuntimeError unless there are two dimensions, or none."""
     if len(self.shape) not in (0, 2):
         raise RuntimeError(f"tensor.H: expected a matrix, but got a {len(self.shape)}-D tensor; mH serves batches")
     return adjoint(self)
 
 
 def real(self: Operand) -> Operand:
-    """The real parts: a view of complex numbers, and real ones as they are."""
+    """Return the real parts: a view of complex numbers, and real ones as they are."""
     aten = opwright.ops.aten
     return aten.select(aten.view_as_real(self), -1, 0) if as_dtype(self.dtype) in COMPLEX else self
 
 
 def imag(self: Operand) -> Operand:
-    """The imaginary parts, as a view. Raises RuntimeError for dtypes without."""
+    """Return the imaginary parts, as a view. Raises RuntimeError for dtypes without."""
     aten = opwright.ops.aten
     if as_dtype(self.dtype) not in COMPLEX:
         raise RuntimeError(f"imag: expected a complex tensor, but got {self.dtype}")
@@ -65,13 +65,13 @@ def imag(self: Operand) -> Operand:
 
 
 def ravel(self: Operand) -> Operand:
-    """The elements in one dimension: a view where they lie in row-major order, else a copy."""
+    """Return the elements in one dimension: a view where they lie in row-major order, else a copy."""
     aten = opwright.ops.aten
     return aten.view(aten.contiguous(self), [-1])
 
 
 def unflatten(self: Operand, dim: int, sizes: Sequence[int]) -> Operand:
-    """One dimension cut up into several; a size of -1 is what the others leave."""
+    """Cut one dimension up into several; a size of -1 is what the others leave."""
     shape = list(self.shape)
     dim = layouts.wrap_dim(dim, len(shape))
     if not sizes:
@@ -83,20 +83,20 @@ def unflatten(self: Operand, dim: int, sizes: Sequence[int]) -> Operand:
 
 
 def broadcast_tensors(tensors: Sequence[Operand]) -> list[Operand]:
-    """All tensors expanded to the shape that they broadcast to."""
+    """Expand all tensors to the shape that they broadcast to."""
     shape = layouts.broadcast_shapes([tuple(each.shape) for each in tensors]) if tensors else ()
     return [opwright.ops.aten.expand(each, shape) for each in tensors]
 
 
 def atleast_1d(self: Operand | list[Operand]) -> Any:
-    """A single element gets a dimension, others stay as they are; of several tensors, each."""
+    """Give a single element a dimension; others stay as they are. Of several tensors, do so to each."""
     if isinstance(self, list):
         return [atleast_1d(each) for each in self]
     return self if self.shape else opwright.ops.aten.reshape(self, [1])
 
 
 def atleast_2d(self: Operand | list[Operand]) -> Any:
-    """At least two dimensions: a vector becomes a row. Of several tensors, each."""
+    """Give a tensor at least two dimensions: a vector becomes a row. Of several tensors, each."""
     if isinstance(self, list):
         return [atleast_2d(each) for each in self]
     aten = opwright.ops.aten
@@ -109,8 +109,8 @@ def atleast_2d(self: Operand | list[Operand]) -> Any:
 
 
 def atleast_3d(self: Operand | list[Operand]) -> Any:
-    """At least three dimensions: a vector goes into the middle one, a matrix into the first two. Of several tensors,
-    each."""
+    """Give a tensor at least three dimensions: a vector goes into the middle one, a matrix into the first two. Of
+    several tensors, each."""
     if isinstance(self, list):
         return [atleast_3d(each) for each in self]
     aten = opwright.ops.aten
@@ -128,8 +128,8 @@ def atleast_3d(self: Operand | list[Operand]) -> Any:
 
 
 def tensor_split(self: Operand, indices_or_sections: Any, dim: int) -> list[Operand]:
-    """The parts along `dim`, as slices: so many, the first ones larger by one where it does not divide the size, or
-    those between the given places, which may be negative, or beyond the end.
+    """Return the parts along `dim`, as slices: so many, the first ones larger by one where it does not divide the size,
+    or those between the given places, which may be negative, or beyond the end.
 
     A 0-dim int64 tensor counts, a 1-d one names places.
     """
@@ -164,17 +164,17 @@ def _slices(self: Operand, places: Sequence[int], dim: int) -> list[Operand]:
 
 
 def hsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """So many equal parts by columns, or those between the given places; of a vector, by elements."""
+    """Return so many equal parts by columns, or those between the given places; of a vector, by elements."""
     return _parts(self, indices_or_sections, 1 if len(self.shape) > 1 else 0, 1, "hsplit")
 
 
 def vsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """So many equal parts by rows, or those between the given places."""
+    """Return so many equal parts by rows, or those between the given places."""
     return _parts(self, indices_or_sections, 0, 2, "vsplit")
 
 
 def dsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """So many equal parts along the third dimension, or those between the given places."""
+    """Return so many equal parts along the third dimension, or those between the given places."""
     return _parts(self, indices_or_sections, 2, 3, "dsplit")
 
 

@@ -15,7 +15,7 @@ Operand = Any  # a Tensor
 
 
 def nanmean(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Operand:
-    """The sum over `dim` divided by the number of elements, NaN left out of both."""
+    """Return the sum over `dim` divided by the number of elements, NaN left out of both."""
     given = as_dtype(self.dtype)
     if given not in INEXACT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {given}")
@@ -25,7 +25,7 @@ def nanmean(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any)
 
 
 def frobenius_norm(self: Operand, dim: Sequence[int], keepdim: bool) -> Operand:
-    """The root of the sum of squares over one or two dimensions."""
+    """Return the root of the sum of squares over one or two dimensions."""
     if len(dim) > 2:
         raise RuntimeError(f"frobenius_norm takes at most 2 dimensions, but got {len(dim)}")
     return opwright.ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
@@ -35,7 +35,7 @@ def frobenius_norm(self: Operand, dim: Sequence[int], keepdim: bool) -> Operand:
 
 
 def diff(self: Operand, n: int, dim: int, prepend: Operand | None, append: Operand | None) -> Operand:
-    """The `n`-th differences of neighbours along `dim`, of `self` between what is put before and after it."""
+    """Return the `n`-th differences of neighbours along `dim`, of `self` between what is put before and after it."""
     aten = opwright.ops.aten
     if not self.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -62,7 +62,7 @@ def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
 
 
 def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
-    """The integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
+    """Return the integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
     aten = opwright.ops.aten
     dim = layouts.wrap_dim(dim, len(y.shape))  # counted in `y`, which may have fewer dimensions than `x`
     if guard_or_false(y.shape[dim] == 0):
@@ -77,7 +77,7 @@ def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
 
 
 def cumulative_trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
-    """The integrals along `dim` of `y`, as `trapezoid` takes them, up to each sample but the first."""
+    """Return the integrals along `dim` of `y`, as `trapezoid` takes them, up to each sample but the first."""
     aten = opwright.ops.aten
     dim = layouts.wrap_dim(dim, len(y.shape))
     _check_integrable(y, x)
@@ -94,7 +94,7 @@ def _check_integrable(y: Operand, x: Operand | float) -> None:
 
 
 def _areas(y: Operand, x: Operand, dim: int) -> Operand:
-    """Twice the areas between neighbouring samples."""
+    """Return twice the areas between neighbouring samples."""
     aten = opwright.ops.aten
     return aten.mul(_between_neighbours(aten.add, y, dim), _steps(y, x, dim))
 
@@ -113,13 +113,13 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
 
 
 def quantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
-    """The elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a dimension
-    put first."""
+    """Return the elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a
+    dimension put first."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
 def nanquantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
-    """`quantile` of the elements that are not NaN."""
+    """Return `quantile` of the elements that are not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
@@ -167,7 +167,7 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
-    """The place of each `q` in each row, between elements: the last, a NaN, where there is one that counts."""
+    """Return the place of each `q` in each row, between elements: the last, a NaN, where there is one that counts."""
     aten = opwright.ops.aten
     last = ordered.shape[-1] - 1
     fractions = aten.reshape(q, [-1])
@@ -198,7 +198,7 @@ def _at_ranks(ordered: Operand, ranks: Operand, interpolation: str) -> Operand:
 
 
 def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
-    """The sums over the dimensions that broadcasting from `size` would have repeated."""
+    """Return the sums over the dimensions that broadcasting from `size` would have repeated."""
     aten = opwright.ops.aten
     shape, missing = self.shape, len(self.shape) - len(size)
     pairs = list(zip(size, shape[max(missing, 0) :], strict=False))

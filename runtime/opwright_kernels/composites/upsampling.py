@@ -17,7 +17,7 @@ Scales = Sequence[float]
 def _size_and_scales(
     input: Operand, ndim: int, output_size: Sizes | None, scale_factors: Scales | None
 ) -> tuple[list[int], list[float | None]]:
-    """The size of the result, and the factors that were given."""
+    """Return the size of the result, and the factors that were given."""
     if (output_size is None) == (scale_factors is None):
         raise RuntimeError("Must specify exactly one of output_size and scale_factors")
     if scale_factors is None:
@@ -37,37 +37,37 @@ def _scaled(size: int, scale: float) -> int:
 
 
 def upsample_nearest1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`upsample_nearest1d` by size or by factors."""
+    """Call `upsample_nearest1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
     return opwright.ops.aten.upsample_nearest1d.default(input, size, *scales)
 
 
 def upsample_nearest2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`upsample_nearest2d` by size or by factors."""
+    """Call `upsample_nearest2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
     return opwright.ops.aten.upsample_nearest2d.default(input, size, *scales)
 
 
 def upsample_nearest3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`upsample_nearest3d` by size or by factors."""
+    """Call `upsample_nearest3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
     return opwright.ops.aten.upsample_nearest3d.default(input, size, *scales)
 
 
 def _upsample_nearest_exact1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`_upsample_nearest_exact1d` by size or by factors."""
+    """Call `_upsample_nearest_exact1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
     return opwright.ops.aten._upsample_nearest_exact1d.default(input, size, *scales)
 
 
 def _upsample_nearest_exact2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`_upsample_nearest_exact2d` by size or by factors."""
+    """Call `_upsample_nearest_exact2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
     return opwright.ops.aten._upsample_nearest_exact2d.default(input, size, *scales)
 
 
 def _upsample_nearest_exact3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
-    """`_upsample_nearest_exact3d` by size or by factors."""
+    """Call `_upsample_nearest_exact3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
     return opwright.ops.aten._upsample_nearest_exact3d.default(input, size, *scales)
 
@@ -75,7 +75,7 @@ def _upsample_nearest_exact3d(input: Operand, output_size: Sizes | None, scale_f
 def upsample_linear1d(
     input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
 ) -> Operand:
-    """`upsample_linear1d` by size or by factors."""
+    """Call `upsample_linear1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
     return opwright.ops.aten.upsample_linear1d.default(input, size, align_corners, *scales)
 
@@ -83,7 +83,7 @@ def upsample_linear1d(
 def upsample_bilinear2d(
     input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
 ) -> Operand:
-    """`upsample_bilinear2d` by size or by factors."""
+    """Call `upsample_bilinear2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
     return opwright.ops.aten.upsample_bilinear2d.default(input, size, align_corners, *scales)
 
@@ -91,7 +91,7 @@ def upsample_bilinear2d(
 def upsample_trilinear3d(
     input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
 ) -> Operand:
-    """`upsample_trilinear3d` by size or by factors."""
+    """Call `upsample_trilinear3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
     return opwright.ops.aten.upsample_trilinear3d.default(input, size, align_corners, *scales)
 
@@ -99,6 +99,6 @@ def upsample_trilinear3d(
 def upsample_bicubic2d(
     input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
 ) -> Operand:
-    """`upsample_bicubic2d` by size or by factors."""
+    """Call `upsample_bicubic2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
     return opwright.ops.aten.upsample_bicubic2d.default(input, size, align_corners, *scales)

@@ -61,7 +61,7 @@ def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan:
 
 
 def reshape(self: Operand, shape: Sequence[int]) -> Operand:
-    """The elements in another shape: a view where strides can say it, else a copy."""
+    """Return the elements in another shape: a view where strides can say it, else a copy."""
     if not self.keys & ODD:  # row-major: strides can always say it
         return opwright.ops.aten.view(self, list(shape))
     aten = opwright.ops.aten
@@ -72,18 +72,18 @@ def reshape(self: Operand, shape: Sequence[int]) -> Operand:
 
 
 def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
-    """What `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
+    """Return what `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
     viewed = opwright.ops.aten.view(self, size)
     return _apart(viewed)
 
 
 def _apart(viewed: Operand) -> Operand:
-    """A view as a tensor of its own: writes to it are not those of the tensor it was taken from."""
+    """Return a view as a tensor of its own: writes to it are not those of the tensor it was taken from."""
     return with_own_version(without_base(viewed))
 
 
 def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
-    """The dimensions from `start_dim` to `end_dim`, inclusive, made one."""
+    """Return the dimensions from `start_dim` to `end_dim`, inclusive, made one."""
     shape = list(self.shape)
     first, last = (layouts.wrap_dim(dim, len(shape)) for dim in (start_dim, end_dim))
     if first > last:
@@ -96,7 +96,7 @@ def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
 
 
 def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
-    """At most `chunks` parts of equal size along `dim`, the last one smaller where it must be."""
+    """Return at most `chunks` parts of equal size along `dim`, the last one smaller where it must be."""
     aten = opwright.ops.aten
     part = _size_of_chunks(self, chunks, dim)
     if guard_or_false(part == 0):
@@ -133,7 +133,7 @@ def unsafe_chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
 
 
 def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operand:
-    """`length` places of `dim` from `start` on, which may be a 0-dim integer tensor."""
+    """Return `length` places of `dim` from `start` on, which may be a 0-dim integer tensor."""
     if hasattr(start, "shape"):
         start = _as_start(start)
     if not self.shape:
@@ -155,7 +155,7 @@ def _as_start(start: Operand) -> Any:
 
 
 def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) -> Operand:
-    """Some dimensions moved to other places, the rest in order around them."""
+    """Return some dimensions moved to other places, the rest in order around them."""
     ndim = len(self.shape)
     if len(source) != len(destination):
         raise RuntimeError(
@@ -172,7 +172,7 @@ def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) ->
 
 
 def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
-    """A view of the whole storage, with any shape, strides and offset in elements."""
+    """Return a view of the whole storage, with any shape, strides and offset in elements."""
     offset = self.storage_offset() if storage_offset is None else storage_offset
     return wrap_view(self, stride_storage(storage_of(self), tuple(size), tuple(stride), offset, self.dtype))
 
@@ -180,7 +180,7 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
 def as_strided_scatter(
     self: Operand, src: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Operand:
-    """A copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
+    """Return a copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
     aten = opwright.ops.aten
     shape, strides, offset = self.shape, self.stride(), self.storage_offset()
     whole = aten.clone(aten.as_strided(self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
@@ -197,7 +197,7 @@ def as_strided_scatter(
 
 
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
-    """Another shape over the same storage, which grows if it must."""
+    """Give a tensor another shape over its own storage, which grows if it must."""
     plan = rules.empty(size, memory_format=memory_format)
     if tuple(self.shape) != plan.shape or memory_format is not None:
         resize(self, plan.shape, plan.strides)
@@ -205,7 +205,7 @@ def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
 
 
 def masked_select(self: Operand, mask: Operand) -> Operand:
-    """The elements where the mask is true, as a 1-d tensor; the two broadcast."""
+    """Return the elements where the mask is true, as a 1-d tensor; the two broadcast."""
     aten = opwright.ops.aten
     if as_dtype(mask.dtype) != opwright.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
@@ -219,7 +219,7 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
 
 
 def item(self: Operand) -> complex:
-    """The one element as a Python number. Raises RuntimeError unless there is exactly one."""
+    """Return the one element as a Python number. Raises RuntimeError unless there is exactly one."""
     count = prod(self.shape)
     check(count == 1, lambda: f"a Tensor with {count} elements cannot be converted to Scalar")
     number: complex = opwright.ops.aten._local_scalar_dense(self)
@@ -227,7 +227,7 @@ def item(self: Operand) -> complex:
 
 
 def contiguous(self: Operand, memory_format: Any) -> Operand:
-    """The tensor itself if its elements lie in the order that `memory_format` says, else a copy in which they do."""
+    """Return the tensor itself if its elements lie in the order of `memory_format`, else a copy in which they do."""
     if lies_in(self, memory_format):
         return self
     return opwright.ops.aten.clone(self, memory_format=memory_format)

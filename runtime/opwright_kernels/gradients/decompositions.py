@@ -1,4 +1,4 @@
-"""Of decompositions into eigenvalues and singular values, of what is computed with factors, and of distances."""
+"""Backward functions of eigenvalues and singular values, of what is computed with factors, and of distances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _triangle(matrix: Tensor, upper: bool) -> Tensor:
 
 
 def cholesky_inverse_backward(grad: Tensor, factor: Tensor, result: Tensor, upper: bool) -> Tensor:
-    """The gradient of the inverse of L @ L^H (or U^H @ U), in the triangle that the factor is."""
+    """Return the gradient of the inverse of L @ L^H (or U^H @ U), in the triangle that the factor is."""
     common = result @ ((grad + grad.mH) @ result)
     factor = _triangle(factor, upper)
     return _triangle(-factor @ common if upper else -common @ factor, upper)
@@ -29,7 +29,7 @@ def cholesky_inverse_backward(grad: Tensor, factor: Tensor, result: Tensor, uppe
 def cholesky_solve_backward(
     grad: Tensor, factor: Tensor, result: Tensor, upper: bool, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the right side and of the factor."""
+    """Return the gradients of the right side and of the factor."""
     of_right = aten.cholesky_solve(grad, factor, upper)
     if not mask[1]:
         return of_right, None
@@ -41,8 +41,8 @@ def cholesky_solve_backward(
 
 
 def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
-    """The gradient of each difference of a row of `x1` and one of `x2`. Of the largest each has it all, as if it were
-    alone: in norms they share it."""
+    """Return the gradient of each difference of a row of `x1` and one of `x2`. Of the largest each has it all, as if it
+    were alone: in norms they share it."""
     difference = aten.unsqueeze(x1, -2) - aten.unsqueeze(x2, -3)
     if p == 1.0:  # its sign function keeps NaN
         return aten.where(difference == difference, aten.sgn(difference), difference) * aten.unsqueeze(grad, -1)
@@ -53,7 +53,7 @@ def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Te
 
 
 def lu_backward(grad_l: Tensor | None, grad_u: Tensor | None, P: Tensor | None, L: Tensor, U: Tensor) -> Tensor | None:
-    """P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H; without P for no pivoting.
+    """Return P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H; without P for no pivoting.
 
     Of a matrix that is not square, this is the gradient of its square corner, and what lies beyond follows from it.
     """
@@ -88,7 +88,7 @@ def lu_backward(grad_l: Tensor | None, grad_u: Tensor | None, P: Tensor | None, 
 
 
 def lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
-    """L, with ones on its diagonal, and U, that a matrix of factors holds."""
+    """Return L, with ones on its diagonal, and U, that a matrix of factors holds."""
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)
     ones = aten.eye(rows, size, dtype=LU.dtype, device=LU.device)
@@ -96,7 +96,7 @@ def lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
-    """P^T @ value, or P @ value: the rows in the order that the pivots put them in."""
+    """Return P^T @ value, or P @ value: the rows in the order that the pivots put them in."""
     rows, count = value.shape[-2], pivots.shape[-1]
     places = aten.arange(rows, device=pivots.device).expand([*pivots.shape[:-1], rows])
     for step in range(count):
@@ -110,7 +110,7 @@ def rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
 
 
 def lu_factor_backward(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor | None:
-    """That of L and U, which share a matrix."""
+    """Return the gradient of L and U, which share a matrix."""
     L, U = lu_parts(LU)
     size = L.shape[-1]
     found = lu_backward(aten.narrow(grad, -1, 0, size), aten.narrow(grad, -2, 0, size), None, L, U)
@@ -118,7 +118,7 @@ def lu_factor_backward(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) ->
 
 
 def lu_solve_backward(grad: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool) -> Tensor:
-    """The gradient of the factors: from that of their product A, which is minus the right side's times X^H."""
+    """Return the gradient of the factors: from that of their product A, which is minus the right side's times X^H."""
     L, U = lu_parts(LU)
     of_right = aten.linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
     if adjoint:
@@ -130,7 +130,7 @@ def lu_solve_backward(grad: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left:
 
 
 def pinv_backward(grad: Tensor, A: Tensor, P: Tensor) -> Tensor:
-    """-P^H g P^H + (1 - A P) g^H P P^H + P^H P g^H (1 - P A)."""
+    """Return -P^H g P^H + (1 - A P) g^H P P^H + P^H P g^H (1 - P A)."""
     first = grad.mH @ P
     second = P @ grad.mH
     of_rows = first @ P.mH
@@ -139,7 +139,7 @@ def pinv_backward(grad: Tensor, A: Tensor, P: Tensor) -> Tensor:
 
 
 def eig_backward(grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor) -> Any:
-    """V^-H (diag(grad_values) + (V^H gV - V^H V Re(diag(V^H gV))) / conj(gaps)) V^H."""
+    """Return V^-H (diag(grad_values) + (V^H gV - V^H V Re(diag(V^H gV))) / conj(gaps)) V^H."""
     if grad_vectors is None:
         if grad_values is None:
             return None
@@ -157,7 +157,7 @@ def eig_backward(grad_values: Tensor | None, grad_vectors: Tensor | None, values
 def svd_backward(
     grad_u: Tensor | None, grad_s: Tensor | None, grad_vh: Tensor | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> Tensor | None:
-    """The gradient of the reduced factors; singular vectors need singular values that differ.
+    """Return the gradient of the reduced factors; singular vectors need singular values that differ.
 
     U [(skew(U^H gU) / E) S + S (skew(V^H gV) / E) + diag(gS)] V^H, and what lies outside the spaces of U and V; where
     E is how far the square of one singular value is above that of another. Of full matrices, what is beyond the
@@ -198,7 +198,7 @@ def svd_backward(
 
 
 def _reduced(U: Tensor, grad: Tensor | None, count: int) -> tuple[Tensor, Tensor | None]:
-    """The first singular vectors, and their gradient: those beyond, W, stay orthogonal to them by W_t = -U U_t^H W."""
+    """Return the first singular vectors, and their gradient: others, W, stay orthogonal to them by W_t = -U U_t^H W."""
     beyond = U.shape[-1] - count
     U, W = aten.narrow(U, -1, 0, count), aten.narrow(U, -1, count, beyond)
     if grad is None or not beyond:

@@ -28,19 +28,19 @@ aten = opwright.ops.aten
 def reduced_forward(
     slope: Tensor, tangent: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False
 ) -> Tensor:  # fmt: skip
-    """That of a reduction, from the gradient that each element gets of a result's 1."""
+    """Return the tangent of a reduction, from the gradient that each element gets of a result's 1."""
     product = aten.conj(slope) * tangent
     total = aten.sum(product) if dim is None or dim == [] else aten.sum(product, dim, keepdim)
     return real_part_for(result.dtype, total).reshape(result.shape)
 
 
 def distance_forward(tangent: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
-    """Of the distance of each row of `x1` from each of `x2`, from the tangent of their difference."""
+    """Return the tangent of the distances of each row of `x1` from each of `x2`, from that of their difference."""
     return (distance_backward(aten.ones_like(result), x1, x2, p, result) * tangent).sum(-1)
 
 
 def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Element by element, as the product grows, since the elements may be 0."""
+    """Return the tangent of `cumprod`, element by element, as the product grows, since the elements may be 0."""
     if not x.ndim or not x.shape[dim]:
         return tangent
     product: Any = None
@@ -52,7 +52,7 @@ def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def logcumsumexp_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The mean of the tangents so far, weighted by exp(x) over that of the largest x so far, which does not overflow.
+    """Return the mean of the tangents so far, weighted by exp(x) over that of the largest x, which does not overflow.
 
     Not by exp(x - result): where x is so large that the result is as well x, each weight would be 1.
     """
@@ -77,7 +77,7 @@ def logcumsumexp_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
 def std_forward(
     tangent: Tensor, x: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
 ) -> Tensor:  # fmt: skip
-    """That of the variance, over twice the deviation; 0 where there is no deviation, and NaN where that is NaN."""
+    """Return the variance's tangent over twice the deviation; 0 where there is no deviation, NaN where that is NaN."""
     slope = var_backward(aten.ones_like(result), x, dim, correction, keepdim)
     assert slope is not None  # there is a gradient
     change = reduced_forward(slope, tangent, result, dim, keepdim)
@@ -85,12 +85,12 @@ def std_forward(
 
 
 def logspace_forward(tangent: Tensor, result: Tensor, base: float) -> Tensor:
-    """Of powers of `base`, from the tangents of the exponents."""
+    """Return the tangent of powers of `base`, from the tangents of the exponents."""
     return result * math.log(base) * tangent
 
 
 def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Of a·sigmoid(b), the halves of x."""
+    """Return the tangent of a·sigmoid(b), the halves of x."""
     half = x.shape[dim] // 2
     (a, b), (a_t, b_t) = (
         (aten.narrow(each, dim, 0, half), aten.narrow(each, dim, half, half)) for each in (x, tangent)
@@ -100,7 +100,7 @@ def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def loss_forward(tangent: Tensor, slope: Tensor | float, weight: Tensor | None, reduction: int) -> Tensor:
-    """Of a loss that is the mean or sum of its elements, from the slope of each."""
+    """Return the tangent of a loss that is the mean or sum of its elements, from the slope of each."""
     change = tangent * slope if weight is None else tangent * slope * weight
     if not reduction:
         return change
@@ -110,7 +110,7 @@ def loss_forward(tangent: Tensor, slope: Tensor | float, weight: Tensor | None, 
 def multi_margin_loss_forward(
     tangent: Tensor, x: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """Of the loss of each row, or of their mean or sum."""
+    """Return the tangent of the loss of each row, or of their mean or sum."""
     slope = multi_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, p, margin, weight, 0)
     return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
 
@@ -118,7 +118,7 @@ def multi_margin_loss_forward(
 def multilabel_margin_loss_forward(
     tangent: Tensor, x: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    """The same."""
+    """Return the tangent of the loss of each row, or of their mean or sum."""
     slope = multilabel_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, 0, is_target)
     return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
 
@@ -126,7 +126,7 @@ def multilabel_margin_loss_forward(
 def normalized_forward(
     tangent: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, dims: Sequence[int], *, follows: bool
 ) -> tuple[Tensor, Tensor]:
-    """Normalized values and their tangent; where the statistics follow the input, these change, too."""
+    """Return normalized values and their tangent; where the statistics follow the input, these change, too."""
     centred = (input - mean) * rstd
     change = tangent * rstd
     if follows:
@@ -138,7 +138,7 @@ def normalized_forward(
 def affine_forward(
     centred: Tensor, change: Tensor | None, weight: Tensor | None, weight_t: Tensor | None, bias_t: Tensor | None
 ) -> Tensor:
-    """Of weight·centred + bias, all of one number of dimensions."""
+    """Return the tangent of weight·centred + bias, all of one number of dimensions."""
     found = change if change is None or weight is None else change * weight
     for term in (None if weight_t is None else centred * weight_t, bias_t):
         found = term if found is None else found if term is None else found + term
@@ -149,7 +149,7 @@ def batch_norm_forward(
     tangent: Tensor, input: Tensor, weight: Tensor | None, weight_t: Tensor | None, bias_t: Tensor | None,
     running_mean: Tensor | None, running_var: Tensor | None, training: bool, eps: float,
 ) -> Tensor:  # fmt: skip
-    """Of native_batch_norm's first result; without training the statistics are constants."""
+    """Return the tangent of native_batch_norm's first result; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     dims = [place for place in range(input.ndim) if place != 1]
     if training or running_mean is None or running_var is None:
@@ -166,7 +166,7 @@ def layer_norm_forward(
     tangent: Tensor, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, weight_t: Tensor | None,
     bias_t: Tensor | None, eps: float,
 ) -> Tensor:  # fmt: skip
-    """Of native_layer_norm's first result."""
+    """Return the tangent of native_layer_norm's first result."""
     dims = range(input.ndim - len(normalized_shape), input.ndim)
     mean, rstd = statistics(input, dims, eps, input.dtype)
     centred, change = normalized_forward(tangent, input, mean, rstd, dims, follows=True)
@@ -177,7 +177,7 @@ def group_norm_forward(
     tangent: Tensor, input: Tensor, weight: Tensor | None, weight_t: Tensor | None, bias_t: Tensor | None,
     mean: Tensor, rstd: Tensor, sizes: Sequence[int], group: int,
 ) -> Tensor:  # fmt: skip
-    """Of native_group_norm's first result. `sizes` are N, C and HxW."""
+    """Return the tangent of native_group_norm's first result. `sizes` are N, C and HxW."""
     count, channels, area = sizes
     inner, outer = [count, group, channels // group, area], [count, group, 1, 1]
     mean, rstd = aten.reshape(mean, outer), aten.reshape(rstd, outer)
@@ -191,7 +191,7 @@ def group_norm_forward(
 def group_statistics_forward(
     tangent: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Sequence[int], group: int
 ) -> tuple[Tensor, Tensor]:
-    """Of native_group_norm's other results, the means and inverse deviations."""
+    """Return the tangents of native_group_norm's other results, the means and inverse deviations."""
     inner, outer = [sizes[0], group, sizes[1] // group * sizes[2]], [sizes[0], group, 1]
     tangent = aten.reshape(tangent, inner)
     rstd = aten.reshape(rstd, outer)
@@ -205,5 +205,5 @@ def _reshaped(values: Sequence[Tensor | None], shape: Sequence[int]) -> list[Ten
 
 
 def along_channels(values: Tensor, ndim: int) -> Tensor:
-    """A value for each channel, to be added to a batch of `ndim` dimensions."""
+    """Return a value for each channel, to be added to a batch of `ndim` dimensions."""
     return aten.reshape(values, [-1, *[1] * (ndim - 2)])

@@ -14,7 +14,7 @@ aten = opwright.ops.aten
 
 
 def solve_forward(A_t: Tensor, B_t: Tensor, A: Tensor, X: Tensor, left: bool) -> Tensor:
-    """Of the solution X of A X = B, or X A = B: what solves the system for B's tangent less that of A times X."""
+    """Return the tangent of X in A X = B, or X A = B: it solves the system for B's tangent less that of A times X."""
     if is_vector(A, X):
         return aten.squeeze(solve_forward(A_t, B_t.unsqueeze(-1), A, X.unsqueeze(-1), left), -1)
     change = B_t - (A_t @ X if left else X @ A_t)
@@ -24,7 +24,7 @@ def solve_forward(A_t: Tensor, B_t: Tensor, A: Tensor, X: Tensor, left: bool) ->
 def solve_triangular_forward(
     A_t: Tensor, B_t: Tensor, A: Tensor, X: Tensor, upper: bool, left: bool, unitriangular: bool
 ) -> Tensor:
-    """The same, where only a triangle of A is read."""
+    """Return the tangent of the solution of a system of which only a triangle of A is read."""
     edge = int(unitriangular)
     A_t = aten.triu(A_t, edge) if upper else aten.tril(A_t, -edge)
     change = B_t - (A_t @ X if left else X @ A_t)
@@ -34,14 +34,14 @@ def solve_triangular_forward(
 def older_triangular_solve_forward(
     A_t: Tensor, B_t: Tensor, A: Tensor, X: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> Tensor:
-    """Of the first result of `triangular_solve`."""
+    """Return the tangent of the first result of `triangular_solve`."""
     A, A_t, upper = (A.mT, A_t.mT, not upper) if transpose else (A, A_t, upper)
     return solve_triangular_forward(A_t, B_t, A, X, upper, True, unitriangular)
 
 
 def lu_forward(A_t: Tensor, P: Tensor | None, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor]:
-    """Of L and U, from K = L^-1 P^T A_t U^-1 of the square corner: L tril(K, -1) and triu(K) U; what lies beyond the
-    corner follows. Without P for no pivoting."""
+    """Return the tangents of L and U, from K = L^-1 P^T A_t U^-1 of the square corner: L tril(K, -1) and triu(K) U;
+    what lies beyond the corner follows. Without P for no pivoting."""
     A_t = A_t if P is None else P.mT @ A_t
     size = min(L.shape[-2], U.shape[-1])
     corner_l, corner_u = aten.narrow(L, -2, 0, size), aten.narrow(U, -1, 0, size)
@@ -61,7 +61,7 @@ def lu_forward(A_t: Tensor, P: Tensor | None, L: Tensor, U: Tensor) -> tuple[Ten
 
 
 def lu_factor_forward(A_t: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
-    """Of L and U in the matrix that they share."""
+    """Return the tangent of L and U in the matrix that they share."""
     L_t, U_t = lu_forward(rows_pivoted(A_t, pivots) if pivot else A_t, None, *lu_parts(LU))
     rows, columns = LU.shape[-2:]
     return aten.constant_pad_nd(L_t, [0, columns - L_t.shape[-1]]) + aten.constant_pad_nd(
@@ -72,7 +72,7 @@ def lu_factor_forward(A_t: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> T
 def lu_solve_forward(
     LU_t: Tensor, B_t: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool
 ) -> Tensor:
-    """Of the solution for a matrix that is P L U, or for its adjoint."""
+    """Return the tangent of the solution for a matrix that is P L U, or for its adjoint."""
     L, U = lu_parts(LU)
     A_t = rows_pivoted(aten.tril(LU_t, -1) @ U + L @ aten.triu(LU_t), pivots, undone=True)
     A_t = A_t.mH if adjoint else A_t
@@ -81,7 +81,7 @@ def lu_solve_forward(
 
 
 def slogdet_forward(A_t: Tensor, A: Tensor, sign: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the sign, which turns where it is complex, and of the logarithm: trace(A^-1 A_t)."""
+    """Return the tangents of the sign, which turns where it is complex, and of the logarithm: trace(A^-1 A_t)."""
     trace = aten.diagonal(aten._linalg_solve_ex(A, A_t)[0], 0, -2, -1).sum(-1)
     if as_dtype(A.dtype) not in COMPLEX:
         return aten.zeros_like(sign), trace
@@ -90,21 +90,21 @@ def slogdet_forward(A_t: Tensor, A: Tensor, sign: Tensor) -> tuple[Tensor, Tenso
 
 
 def cholesky_solve_forward(B_t: Tensor, L_t: Tensor, L: Tensor, X: Tensor, upper: bool) -> Tensor:
-    """Of the solution of A X = B for A = L L^H, or L^H L where L is upper triangular."""
+    """Return the tangent of the solution of A X = B for A = L L^H, or L^H L where L is upper triangular."""
     L, L_t = (aten.triu(each) if upper else aten.tril(each) for each in (L, L_t))
     product = L.mH @ L_t if upper else L_t @ L.mH
     return aten.cholesky_solve(B_t - (product + product.mH) @ X, L, upper)
 
 
 def cholesky_inverse_forward(L_t: Tensor, L: Tensor, K: Tensor, upper: bool) -> Tensor:
-    """Of K = (L L^H)^-1."""
+    """Return the tangent of K = (L L^H)^-1."""
     L, L_t = (aten.triu(each) if upper else aten.tril(each) for each in (L, L_t))
     product = L.mH @ L_t if upper else L_t @ L.mH
     return -K @ (product + product.mH) @ K
 
 
 def pinv_forward(A_t: Tensor, A: Tensor, P: Tensor) -> Tensor:
-    """-P A_t P + P P^H A_t^H (1 - A P) + (1 - P A) A_t^H P^H P."""
+    """Return -P A_t P + P P^H A_t^H (1 - A P) + (1 - P A) A_t^H P^H P."""
     adjoint = A_t.mH
     first = P @ P.mH @ adjoint
     second = adjoint @ P.mH @ P
@@ -112,7 +112,7 @@ def pinv_forward(A_t: Tensor, A: Tensor, P: Tensor) -> Tensor:
 
 
 def qr_forward(A_t: Tensor, Q: Tensor, R: Tensor, mode: str) -> tuple[Tensor, Tensor]:
-    """Of both factors of a matrix, the square part of which has an inverse."""
+    """Return the tangents of both factors of a matrix, the square part of which has an inverse."""
     if mode == "r":
         raise RuntimeError("linalg_qr has no tangent in mode 'r': it does not compute Q, which that needs")
     rows, columns = R.shape[-2:]
@@ -136,7 +136,7 @@ def qr_forward(A_t: Tensor, Q: Tensor, R: Tensor, mode: str) -> tuple[Tensor, Te
 
 
 def eig_forward(A_t: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Of both results; eigenvectors keep their length."""
+    """Return the tangents of both results; eigenvectors keep their length."""
     inner = aten._linalg_solve_ex(vectors, A_t.to(vectors.dtype) @ vectors)[0]
     turned = inner / gaps(values)
     turned = vectors @ (aten.tril(turned, -1) + aten.triu(turned, 1))
@@ -145,8 +145,8 @@ def eig_forward(A_t: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, T
 
 
 def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tuple[Any, Tensor, Any]:
-    """Of the factors, where singular values differ. Of full matrices, what is beyond the reduced ones moves with the
-    space that these leave, and no further."""
+    """Return the tangents of the factors, where singular values differ. Of full matrices, what is beyond the reduced
+    ones moves with the space that these leave, and no further."""
     if not U.numel() and S.numel():  # they were not asked for
         U, S, Vh = aten._linalg_svd(A, False, True)
         return None, _svd_values_forward(A_t, U, Vh)[0], None
@@ -181,7 +181,7 @@ def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tup
 
 
 def _svd_values_forward(A_t: Tensor, U: Tensor, Vh: Tensor) -> tuple[Tensor, Tensor]:
-    """The tangent of the singular values, and U^H A_t V, whose diagonal it is."""
+    """Return the tangent of the singular values, and U^H A_t V, whose diagonal it is."""
     inner = U.mH @ A_t @ Vh.mH
     diagonal = aten.diagonal(inner, 0, -2, -1)
     return aten.real(diagonal) if as_dtype(inner.dtype) in COMPLEX else diagonal, inner

@@ -1,4 +1,4 @@
-"""Of products of matrices, systems of equations and decompositions."""
+"""Backward functions of products of matrices, systems of equations and decompositions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ aten = opwright.ops.aten
 
 
 def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
-    """The gradient on the diagonal."""
+    """Return the gradient on the diagonal."""
     return grad * aten.eye(shape[0], shape[1], dtype=grad.dtype, device=grad.device)
 
 
 def _adjoint_inverse_times(matrix: Tensor, value: Tensor) -> Tensor:
-    """matrix^-H @ value; infinities where the matrix has no inverse."""
+    """Return matrix^-H @ value; infinities where the matrix has no inverse."""
     return aten._linalg_solve_ex(matrix.mH, value)[0]
 
 
@@ -29,8 +29,8 @@ def _identity_like(matrix: Tensor) -> Tensor:
 
 
 def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
-    """grad * conj(det) * A^-H. Where A has no inverse, it is that of a matrix near to it, or, if a further gradient may
-    be asked for, made of singular values: for each the product of all others."""
+    """Return grad * conj(det) * A^-H. Where A has no inverse, it is that of a matrix near to it, or, if a further
+    gradient may be asked for, made of singular values: for each the product of all others."""
     if not opwright.is_grad_enabled():
         diagonal = aten.diagonal(LU, 0, -2, -1)
         moved = aten.where(diagonal == 0, opwright.finfo(LU.dtype).eps, aten.zeros_like(diagonal))
@@ -49,7 +49,7 @@ def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tenso
 
 
 def slogdet_backward(grad_sign: Tensor | None, grad_logabsdet: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:
-    """The logarithm's gradient, and that of the angle of a complex sign, times A^-H."""
+    """Return the logarithm's gradient, and that of the angle of a complex sign, times A^-H."""
     scale = grad_logabsdet
     if grad_sign is not None and as_dtype(A.dtype) in COMPLEX:
         turn = -aten.imag(aten.conj(grad_sign) * sign)
@@ -60,12 +60,12 @@ def slogdet_backward(grad_sign: Tensor | None, grad_logabsdet: Tensor | None, A:
 
 
 def _half_triangle(matrix: Tensor) -> Tensor:
-    """The lower triangle, with half of the diagonal."""
+    """Return the lower triangle, with half of the diagonal."""
     return aten.tril(matrix) - 0.5 * aten.diag_embed(aten.diagonal(matrix, 0, -2, -1))
 
 
 def cholesky_backward(grad: Tensor, L: Tensor, upper: bool) -> Tensor:
-    """L^-H @ phi(L^H @ grad) @ L^-1, where phi makes the lower triangle Hermitian."""
+    """Return L^-H @ phi(L^H @ grad) @ L^-1, where phi makes the lower triangle Hermitian."""
     if upper:
         grad, L = grad.mH, L.mH
     inner = L.mH @ grad
@@ -75,7 +75,7 @@ def cholesky_backward(grad: Tensor, L: Tensor, upper: bool) -> Tensor:
 
 
 def cholesky_forward(tangent: Tensor, L: Tensor, upper: bool) -> Tensor:
-    """L @ phi(L^-1 @ tangent @ L^-H)."""
+    """Return L @ phi(L^-1 @ tangent @ L^-H)."""
     if upper:
         L = L.mH
     inner = aten.linalg_solve_triangular(L, tangent, upper=False, left=True)
@@ -92,7 +92,7 @@ def is_vector(A: Tensor, X: Tensor) -> bool:
 def solve_backward(
     grad: Tensor, A: Tensor, X: Tensor, left: bool, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of a system's matrix and right side: that of the right side solves the adjoint system."""
+    """Return the gradients of a system's matrix and right side: that of the right side solves the adjoint system."""
     of_right = aten._linalg_solve_ex(A.mH, grad, left=left)[0]
     if not mask[0]:
         return None, of_right
@@ -105,7 +105,7 @@ def solve_backward(
 def solve_triangular_backward(
     grad: Tensor, A: Tensor, X: Tensor, upper: bool, left: bool, unitriangular: bool, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The same, where the matrix is triangular: so is its gradient."""
+    """Return the gradients of a triangular matrix, which is triangular too, and of the right side."""
     of_right = aten.linalg_solve_triangular(A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular)
     if not mask[0]:
         return None, of_right
@@ -125,7 +125,7 @@ def older_triangular_solve_backward(
     unitriangular: bool,
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the right side and of the matrix of `triangular_solve`, which gives out a copy of the matrix."""
+    """Return the gradients of right side and matrix of `triangular_solve`, which gives out a copy of the matrix."""
     if grad_solution is None:
         return None, grad_clone
     matrix, is_upper = (A.mT, not upper) if transpose else (A, upper)
@@ -137,13 +137,13 @@ def older_triangular_solve_backward(
 
 
 def gaps(eigenvalues: Tensor) -> Tensor:
-    """How far eigenvalue j is above eigenvalue i; 1 on the diagonal."""
+    """Return how far eigenvalue j is above eigenvalue i; 1 on the diagonal."""
     found = eigenvalues.unsqueeze(-2) - eigenvalues.unsqueeze(-1)
     return found + aten.eye(found.shape[-1], dtype=found.dtype, device=found.device)
 
 
 def eigenvectors_forward(tangent: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
-    """The tangent of the eigenvectors of a hermitian matrix; along themselves they do not change."""
+    """Return the tangent of the eigenvectors of a hermitian matrix; along themselves they do not change."""
     turned = vectors.mH @ tangent @ vectors / gaps(values)
     return vectors @ (turned.tril(-1) + turned.triu(1))
 
@@ -151,7 +151,7 @@ def eigenvectors_forward(tangent: Tensor, values: Tensor, vectors: Tensor) -> Te
 def eigh_backward(
     grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor
 ) -> Tensor | None:
-    """V (diag(grad_values) + skew(V^H grad_vectors) / gaps) V^H."""
+    """Return V (diag(grad_values) + skew(V^H grad_vectors) / gaps) V^H."""
     if not values.numel():  # there are no eigenvectors to multiply by, with compute_v=False not even of that shape
         return aten.new_zeros(vectors, [*values.shape, values.shape[-1]])
     if grad_vectors is None:
@@ -170,7 +170,7 @@ def eigh_backward(
 
 
 def qr_backward(grad_q: Tensor | None, grad_r: Tensor | None, Q: Tensor, R: Tensor, mode: str) -> Tensor | None:
-    """The gradient of the reduced factors; what a wide matrix has beyond a square one follows from Q."""
+    """Return the gradient of the reduced factors; what a wide matrix has beyond a square one follows from Q."""
     if mode == "r":
         raise RuntimeError("linalg_qr has no gradient in mode 'r': it does not compute Q, which that needs")
     rows, columns = R.shape[-2:]
@@ -190,7 +190,7 @@ def qr_backward(grad_q: Tensor | None, grad_r: Tensor | None, Q: Tensor, R: Tens
 
 
 def _square_qr_backward(grad_q: Tensor | None, grad_r: Tensor | None, Q: Tensor, R: Tensor) -> Tensor | None:
-    """(gQ + Q copyltu(R gR^H - gQ^H Q)) R^-H."""
+    """Return (gQ + Q copyltu(R gR^H - gQ^H Q)) R^-H."""
     if grad_q is None and grad_r is None:
         return None
     inner: Any = 0 if grad_r is None else R @ grad_r.mH

@@ -1,4 +1,4 @@
-"""Of activations, losses, embeddings and normalisation."""
+"""Backward functions of activations, losses, embeddings and normalisation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
 
 
 def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    """The slope is `scale` above 0, and alpha * scale * input_scale * exp(x * input_scale) below."""
+    """Return the gradient of `elu`; the slope below 0 is alpha * scale * input_scale * exp(x * input_scale)."""
     below = grad * (input_scale * alpha * scale) * aten.exp(aten.where(self < 0, self, 0) * input_scale)
     return aten.where(self <= 0, below, grad * scale)
 
 
 def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
-    """The slope of x times the normal distribution's cumulative function, or of its approximation by tanh."""
+    """Return the slope of x times the normal distribution's cumulative function, or of its approximation by tanh."""
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
         bent = aten.tanh(inner)
@@ -38,7 +38,7 @@ def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
 
 
 def glu_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The gradients of the half that passes and of the half that opens the gate."""
+    """Return the gradients of the half that passes and of the half that opens the gate."""
     half = self.shape[dim] // 2
     first, second = aten.narrow(self, dim, 0, half), aten.narrow(self, dim, half, half)
     gate = aten.sigmoid(second)
@@ -46,19 +46,19 @@ def glu_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
 
 
 def mish_derivative(x: Tensor) -> Tensor:
-    """The slope of x tanh(softplus(x))."""
+    """Return the slope of x tanh(softplus(x))."""
     bent, gate = aten.tanh(aten.softplus(x)), aten.sigmoid(x)
     return bent + x * gate * (1 - bent * bent)
 
 
 def silu_derivative(x: Tensor) -> Tensor:
-    """The slope of x sigmoid(x)."""
+    """Return the slope of x sigmoid(x)."""
     gate = aten.sigmoid(x)
     return gate * (1 + x * (1 - gate))
 
 
 def softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The gradient less its mean under the result's weights, times these."""
+    """Return the gradient less its mean under the result's weights, times these."""
     weighted = grad * result
     return weighted - result * aten.sum(weighted, [dim], True)
 
@@ -69,7 +69,7 @@ def softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
 def loss_backward(
     grad: Tensor, slope: Tensor, weight: Tensor | None, reduction: int, shape: Sequence[int] | None = None
 ) -> Tensor:
-    """The gradient of one operand of a loss, from its slope for each element, of which the loss is the mean or sum."""
+    """Return the gradient of one operand of a loss, from its slope for each element, whose mean or sum the loss is."""
     found = grad * (slope if weight is None else slope * weight)
     if reduction != MEAN:
         return found
@@ -80,17 +80,17 @@ def loss_backward(
 
 
 def binary_cross_entropy_derivative(probability: Tensor, target: Tensor) -> Tensor:
-    """(p - t) / (p (1 - p)), the denominator not below 1e-12."""
+    """Return (p - t) / (p (1 - p)), the denominator not below 1e-12."""
     return (probability - target) / aten.clamp_min((1 - probability) * probability, 1e-12)
 
 
 def binary_cross_entropy_target_derivative(probability: Tensor) -> Tensor:
-    """log(1 - p) - log(p), neither below -100."""
+    """Return log(1 - p) - log(p), neither below -100."""
     return aten.clamp_min(aten.log1p(-probability), -100) - aten.clamp_min(aten.log(probability), -100)
 
 
 def logits_derivative(x: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tensor:
-    """sigmoid(x) - t, where positive targets count `pos_weight` times."""
+    """Return sigmoid(x) - t, where positive targets count `pos_weight` times."""
     gate = aten.sigmoid(x)
     if pos_weight is None:
         return gate - target
@@ -99,14 +99,14 @@ def logits_derivative(x: Tensor, target: Tensor, pos_weight: Tensor | None) -> T
 
 
 def logits_target_derivative(x: Tensor, pos_weight: Tensor | None) -> Tensor:
-    """The slope in the target."""
+    """Return the slope in the target."""
     if pos_weight is None:
         return -x
     return aten.log_sigmoid(-x) - pos_weight * aten.log_sigmoid(x)
 
 
 def smooth_l1_derivative(distance: Tensor, beta: float) -> Tensor:
-    """distance / beta, between -1 and 1."""
+    """Return distance / beta, between -1 and 1."""
     if beta == 0:
         return aten.where(aten.isnan(distance), distance, aten.sign(distance))
     return aten.clamp(distance / beta, -1, 1)
@@ -121,7 +121,7 @@ def nll_loss_backward(
     ignore_index: int,
     total_weight: Tensor,
 ) -> Tensor:
-    """Minus the weight at the target's class of each element, 0 for ignored ones."""
+    """Return minus the weight at the target's class of each element, 0 for ignored ones."""
     place = 1 if len(shape) > 1 else 0
     if not place:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
@@ -142,7 +142,7 @@ def nll_loss_backward(
 def multi_margin_loss_backward(
     grad: Tensor, self: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """The slope of each other class that comes nearer than `margin`, and minus their sum for the target class."""
+    """Return the slope of each other class that comes nearer than `margin`, and minus their sum for the target."""
     classes = self.shape[-1] if self.ndim else 1
     rows = aten.reshape(self, [-1, classes])
     chosen = aten.reshape(target, [-1, 1])
@@ -159,7 +159,7 @@ def multi_margin_loss_backward(
 def multilabel_margin_loss_backward(
     grad: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    """1 for each pair of a class that is no target and a target that it comes nearer than 1, and -1 for the target."""
+    """Return 1 for each pair of a class that is no target and a target it comes nearer than 1, -1 for the target."""
     classes = self.shape[-1] if self.ndim else 1
     rows = aten.reshape(self, [-1, classes])
     listed, marks = aten.reshape(target, rows.shape), aten.reshape(is_target, rows.shape)
@@ -172,7 +172,7 @@ def multilabel_margin_loss_backward(
 
 
 def _of_rows(grad: Tensor, slope: Tensor, reduction: int, like: Tensor) -> Tensor:
-    """The gradient of a loss of each row, of which the mean or the sum may have been taken."""
+    """Return the gradient of a loss of each row, of which the mean or the sum may have been taken."""
     scaled = grad if reduction else aten.reshape(grad, [-1, 1])
     found = scaled * slope
     return aten.reshape(found / slope.shape[0] if reduction == MEAN else found, like.shape)
@@ -184,7 +184,7 @@ def _of_rows(grad: Tensor, slope: Tensor, reduction: int, like: Tensor) -> Tenso
 def embedding_backward(
     grad: Tensor, indices: Tensor, shape: Sequence[int], padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """The gradients of all places that a row went to, added; over their number, if asked for."""
+    """Return the gradients of all places that a row went to, added; over their number, if asked for."""
     flat = aten.reshape(indices, [-1])
     rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
     mask = flat != padding_idx
@@ -196,8 +196,8 @@ def embedding_backward(
 
 
 def statistics(input: Tensor, dims: Sequence[int], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
-    """The mean and the inverse deviation again, with a history of their own: those that the forward call gives out have
-    none, which would make them constants in a second derivative."""
+    """Return the mean and the inverse deviation again, with a history of their own: those that the forward call gives
+    out have none, which would make them constants in a second derivative."""
     input = aten.to(input, dtype)
     mean = aten.mean(input, dims, True)
     distance = input - mean
@@ -205,7 +205,7 @@ def statistics(input: Tensor, dims: Sequence[int], eps: float, dtype: Any) -> tu
 
 
 def _normalized_backward(scaled: Tensor, centred: Tensor, rstd: Tensor, dims: Sequence[int]) -> Tensor:
-    """The gradient of (x - mean) * rstd, given that of its value and `centred`, that value."""
+    """Return the gradient of (x - mean) * rstd, given that of its value and `centred`, that value."""
     mean = aten.mean(scaled, dims, True)
     along = aten.mean(scaled * centred, dims, True)
     return (scaled - mean - centred * along) * rstd
@@ -221,7 +221,7 @@ def layer_norm_backward(
     eps: float,
     mask: Sequence[bool],
 ) -> Gradients:
-    """The gradients of input, weight and bias."""
+    """Return the gradients of input, weight and bias."""
     outer = input.ndim - len(normalized_shape)
     if opwright.is_grad_enabled():
         mean, rstd = statistics(input, range(outer, input.ndim), eps, rstd.dtype)
@@ -246,7 +246,7 @@ def group_norm_backward(
     group: int,
     mask: Sequence[bool],
 ) -> Gradients:
-    """The gradients of input, weight and bias, given those of the result, the means and the inverse deviations."""
+    """Return the gradients of input, weight and bias, from those of the result, the means and inverse deviations."""
     inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
     rstd = aten.reshape(rstd, outer)
     centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
@@ -278,7 +278,7 @@ def batch_norm_backward(
     eps: float,
     mask: Sequence[bool],
 ) -> Gradients:
-    """The gradients of input, weight and bias; without training the statistics are constants."""
+    """Return the gradients of input, weight and bias; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     dims = [place for place in range(input.ndim) if place != 1]
     if not training and running_mean is not None and running_var is not None:

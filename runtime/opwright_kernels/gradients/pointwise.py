@@ -1,4 +1,4 @@
-"""Of operators on each element."""
+"""Backward functions of operators on each element."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ aten = opwright.ops.aten
 
 
 def scaled(value: Tensor, factor: Any) -> Tensor:
-    """The product; `value` itself where the factor is the number 1."""
+    """Return the product; `value` itself where the factor is the number 1."""
     return value if isinstance(factor, bool | int | float | complex) and factor == 1 else value * factor
 
 
 def real_part_for(dtype: Any, value: Tensor) -> Tensor:
-    """The real part, if `dtype` is real."""
+    """Return the real part, if `dtype` is real."""
     is_real = as_dtype(dtype) not in COMPLEX
     return aten.real(value) if is_real and as_dtype(value.dtype) in COMPLEX else value
 
 
 def on_device(value: Tensor, device: Any) -> Tensor:
-    """The value on another device, itself where it is there."""
+    """Return the value on another device, itself where it is there."""
     return value if value.device == device else aten.to(value, device=device)
 
 
 def acosh_derivative(x: Tensor) -> Tensor:
-    """1 / sqrt(x² - 1), on the principal branch."""
+    """Return 1 / sqrt(x² - 1), on the principal branch."""
     if as_dtype(x.dtype) in COMPLEX:
         return aten.rsqrt(x + 1) * aten.rsqrt(x - 1)
     return aten.rsqrt(x * x - 1)
 
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """The gradient of the angle; 0 for real numbers and at 0."""
+    """Return the gradient of the angle; 0 for real numbers and at 0."""
     if as_dtype(self.dtype) not in COMPLEX:
         return aten.zeros_like(self)
     size = aten.abs(self)
@@ -47,7 +47,7 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """The gradient of log(x / (1 - x)): 0 where x is clamped to eps, NaN where it is outside 0 to 1 without eps."""
+    """Return the gradient of log(x / (1 - x)): 0 where x is clamped to eps, without eps NaN outside of 0 to 1."""
     low, high, beyond = (0.0, 1.0, math.nan) if eps is None or eps < 0 else (eps, 1.0 - eps, 0.0)
     outside = (self < low) | (self > high)
     slope = self * (1.0 - self) + 0.0  # no negative zero: at both of them PyTorch's gradient is grad * inf
@@ -55,7 +55,7 @@ def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
 
 
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The part of the gradient across the number, over its size; 0 for real numbers and at 0."""
+    """Return the part of the gradient across the number, over its size; 0 for real numbers and at 0."""
     if as_dtype(self.dtype) not in COMPLEX:
         return aten.zeros_like(grad)
     size = aten.abs(self)
@@ -64,7 +64,7 @@ def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 
 def sinc_derivative(x: Tensor) -> Tensor:
-    """(cos(πx) πx - sin(πx)) / (πx²), and -π²x/3 at 0."""
+    """Return (cos(πx) πx - sin(πx)) / (πx²), and -π²x/3 at 0."""
     away = aten.where(x == 0, 1, x)
     angle = away * math.pi
     slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * away)
@@ -72,14 +72,14 @@ def sinc_derivative(x: Tensor) -> Tensor:
 
 
 def i1_derivative(x: Tensor, result: Tensor) -> Tensor:
-    """I₀(x) - I₁(x) / x, and 1/2 at 0."""
+    """Return I₀(x) - I₁(x) / x, and 1/2 at 0."""
     near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
     safe = aten.where(near, _EPSILON, x)
     return aten.where(near, 0.5, aten.i0(safe) - result / safe)
 
 
 def i1e_derivative(x: Tensor, result: Tensor) -> Tensor:
-    """The same, scaled by exp(-|x|)."""
+    """Return the slope of i1e: that of i1, scaled by exp(-|x|)."""
     near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
     safe = aten.where(near, _EPSILON, x)
     slope = aten.special_i0e(safe) - result * (aten.sgn(safe) + aten.reciprocal(safe))
@@ -90,7 +90,7 @@ _EPSILON = 2.220446049250313e-16
 
 
 def atan2_denominator(y: Tensor, x: Tensor) -> Tensor:
-    """y² + x², where that is 0 something that makes quotients 0."""
+    """Return y² + x², and where that is 0 something that makes quotients 0."""
     square = y * y + x * x
     return aten.where(square == 0, math.inf, square)
 
@@ -105,7 +105,7 @@ def is_within(x: Tensor, low: Any, high: Any) -> Tensor:
 def clamp_bounds_backward(
     grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor | None, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the bounds: `high` wins where it is less than `low`."""
+    """Return the gradients of the bounds: `high` wins where it is less than `low`."""
     of_low = of_high = None
     if mask[0] and low is not None:
         below = self < low if high is None else (self < low) & (low < high)
@@ -119,7 +119,7 @@ def clamp_bounds_backward(
 def clamp_forward(
     self: Tensor, self_t: Tensor, low: Tensor | None, low_t: Tensor, high: Tensor | None, high_t: Tensor
 ) -> Tensor:
-    """The tangent of the clamped value: that of whichever of the three it is."""
+    """Return the tangent of the clamped value: that of whichever of the three it is."""
     if low is not None and high is not None:
         inside = aten.where(self < low, low_t, self_t)
         return aten.where((self > high) | (high < low), high_t, inside)
@@ -134,8 +134,8 @@ def copysign_derivative(self: Tensor, result: Tensor) -> Tensor:
 
 
 def extremum_backward(grad: Tensor, self: Tensor, other: Tensor, loses: Tensor) -> Tensor:
-    """The gradient of an operand: half of it where both are equal, none where it loses. Where one is NaN, neither
-    does."""
+    """Return the gradient of an operand: half of it where both are equal, none where it loses. Where one is NaN,
+    neither does."""
     return aten.where(self == other, grad / 2, aten.where(loses, 0, grad))
 
 
@@ -145,7 +145,7 @@ def extremum_share(self: Tensor, other: Tensor, wins: Tensor) -> Tensor:
 
 
 def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
-    """grad * exponent * self^(exponent - 1), and 0 where the exponent is."""
+    """Return grad * exponent * self^(exponent - 1), and 0 where the exponent is."""
     if isinstance(exponent, bool | int | float | complex):
         if exponent == 0:
             return aten.zeros_like(grad)
@@ -155,7 +155,7 @@ def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
 
 
 def pow_exponent_backward(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> Tensor:
-    """grad * result * log(self), and 0 where self is 0 and the exponent is real and not negative.
+    """Return grad * result * log(self), and 0 where self is 0 and the exponent is real and not negative.
 
     The logarithm is taken in the result's dtype: that of a negative number is complex, if the result is.
     """

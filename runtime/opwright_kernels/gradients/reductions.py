@@ -1,4 +1,4 @@
-"""Of reductions, running reductions and selections along a dimension."""
+"""Backward functions of reductions, running reductions and selections along a dimension."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ aten = opwright.ops.aten
 
 
 def _dims(dim: Any, ndim: int) -> list[int]:
-    """The dimensions reduced, from 0 upwards; none or None are all."""
+    """Return the dimensions reduced, from 0 upwards; none or None are all."""
     given = [dim] if isinstance(dim, int) else dim
     if given is None or len(given) == 0:
         return list(range(ndim))
@@ -22,7 +22,7 @@ def _dims(dim: Any, ndim: int) -> list[int]:
 
 
 def restored(value: Tensor, ndim: int, dim: Any, keepdim: bool) -> Tensor:
-    """A reduced value with the reduced dimensions of size 1 put back."""
+    """Return a reduced value with the reduced dimensions of size 1 put back."""
     if not keepdim and ndim:
         for place in _dims(dim, ndim):
             value = aten.unsqueeze(value, place)
@@ -30,29 +30,29 @@ def restored(value: Tensor, ndim: int, dim: Any, keepdim: bool) -> Tensor:
 
 
 def count_of(shape: Sequence[int], dim: Any) -> int:
-    """How many elements one result is reduced from."""
+    """Return how many elements one result is reduced from."""
     return math.prod(shape[place] for place in _dims(dim, len(shape)))
 
 
 def add_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """The sum of two gradients, either of which may be undefined."""
+    """Return the sum of two gradients, either of which may be undefined."""
     if first is None or second is None:
         return second if first is None else first
     return first + second
 
 
 def sum_backward(grad: Tensor, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
-    """The gradient for each element that was added."""
+    """Return the gradient for each element that was added."""
     return restored(grad, len(shape), dim, keepdim).expand(shape)
 
 
 def mean_backward(grad: Tensor | None, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor | None:
-    """The same, over their number."""
+    """Return the gradient for each element that was averaged, over their number."""
     return None if grad is None else sum_backward(grad, shape, dim, keepdim) / count_of(shape, dim)
 
 
 def var_backward(grad: Tensor | None, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor | None:
-    """2 / (n - correction) * (self - mean)."""
+    """Return 2 / (n - correction) * (self - mean)."""
     if grad is None:
         return None
     freedom = count_of(self.shape, dim) - (1 if correction is None else correction)
@@ -66,7 +66,7 @@ def var_backward(grad: Tensor | None, self: Tensor, dim: Any, correction: Any, k
 def std_backward(
     grad: Tensor | None, self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
 ) -> Tensor | None:
-    """That of the variance, over twice the deviation; 0 where there is no deviation."""
+    """Return the gradient of the variance, over twice the deviation; 0 where there is no deviation."""
     if grad is None:
         return None
     return var_backward(aten.where(result == 0, 0, grad / (2 * result)), self, dim, correction, keepdim)
@@ -77,14 +77,14 @@ def _is_extreme(self: Tensor, extreme: Tensor) -> Tensor:
 
 
 def extreme_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The gradient, in equal shares for all elements that equal the result; NaN for all where it is NaN."""
+    """Return the gradient, in equal shares for all elements that equal the result; NaN for all where it is NaN."""
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
     chosen = self == result
     return grad / _count(chosen, dim) * chosen
 
 
 def element_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient, in equal shares for all elements that are the result, NaN among them."""
+    """Return the gradient, in equal shares for all elements that are the result, NaN among them."""
     chosen = _is_extreme(self, result)
     return aten.where(chosen, grad / _count(chosen, None), 0)
 
@@ -94,7 +94,7 @@ def _count(chosen: Tensor, dim: Any) -> Tensor:
 
 
 def extreme_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The mean tangent of all elements that equal the result; NaN where it is NaN."""
+    """Return the mean tangent of all elements that equal the result; NaN where it is NaN."""
     chosen = self == restored(result, self.ndim, dim, keepdim)
     if not self.ndim:
         return tangent
@@ -105,33 +105,33 @@ def extreme_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: Any = No
 def aminmax_backward(
     grad_min: Tensor | None, grad_max: Tensor | None, self: Tensor, low: Tensor, high: Tensor, dim: Any, keepdim: bool
 ) -> Tensor | None:
-    """The gradients of both."""
+    """Return the gradients of both."""
     of_low = None if grad_min is None else extreme_backward(grad_min, self, low, dim, keepdim)
     of_high = None if grad_max is None else extreme_backward(grad_max, self, high, dim, keepdim)
     return add_gradients(of_low, of_high)
 
 
 def selected_backward(grad: Tensor, dim: int, indices: Tensor, shape: Sequence[int], keepdim: bool = True) -> Tensor:
-    """The gradient at the positions that were selected along a dimension."""
+    """Return the gradient at the positions that were selected along a dimension."""
     if not keepdim and len(shape):
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return aten.scatter(aten.new_zeros(grad, shape), dim, indices, grad)
 
 
 def selected_forward(tangent: Tensor, dim: int, indices: Tensor, keepdim: bool = True) -> Tensor:
-    """The tangents at these positions."""
+    """Return the tangents at these positions."""
     if keepdim or not tangent.ndim:
         return aten.gather(tangent, dim, indices)
     return aten.gather(tangent, dim, indices.unsqueeze(dim)).squeeze(dim)
 
 
 def reverse_cumsum(value: Tensor, dim: int) -> Tensor:
-    """Running sums from the end."""
+    """Return running sums from the end."""
     return aten.flip(aten.cumsum(aten.flip(value, [dim]), dim), [dim]) if value.ndim else value
 
 
 def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """Sums of products without one factor each: by division, except where that is the first that is 0.
+    """Return sums of products without one factor each: by division, except where that is the first that is 0.
 
     Behind that one all products are 0, and without it they are those of the other factors. What is to be differentiated
     again has all products, without a division.
@@ -152,7 +152,7 @@ def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Te
 
 
 def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The gradient of `cumprod` from a row of products for each element, of the factors behind it."""
+    """Return the gradient of `cumprod` from a row of products for each element, of the factors behind it."""
     factors, grad = aten.movedim(self, dim, -1), aten.movedim(grad, dim, -1)
     size = factors.shape[-1]
     places = aten.arange(size, device=self.device)
@@ -165,8 +165,8 @@ def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
 
 
 def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The gradient times the result over each factor; where any factor is 0, times the product of the others, and 0
-    with several of them, whatever the others are."""
+    """Return the gradient times the result over each factor; where any factor is 0, times the product of the others,
+    and 0 with several of them, whatever the others are."""
     if not self.ndim:
         return grad
     if dim is not None:
@@ -180,7 +180,7 @@ def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None = 
 
 
 def product_of_others(self: Tensor, dim: int | None = None) -> Tensor:
-    """For each element the product of all others (along `dim`), without a division."""
+    """Return, for each element, the product of all others (along `dim`), without a division."""
     if not self.ndim:
         return aten.ones_like(self)
     if dim is None:
@@ -195,13 +195,13 @@ def product_of_others(self: Tensor, dim: int | None = None) -> Tensor:
 
 
 def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The gradient in the shares that softmax gives."""
+    """Return the gradient in the shares that softmax gives."""
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
     return grad * aten.conj(aten.exp(self - result))
 
 
 def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """Shares of softmax of each prefix, added: in logarithms, of positive and of negative gradients."""
+    """Return shares of softmax of each prefix, added: in logarithms, of positive and of negative gradients."""
     if not self.ndim:
         return grad
     if as_dtype(self.dtype) in COMPLEX:
@@ -216,7 +216,7 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
 
 
 def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The gradient of the p-norm; 0 where the norm is 0, or for p < 1 the element."""
+    """Return the gradient of the p-norm; 0 where the norm is 0, or for p < 1 the element."""
     p = 2.0 if p is None else float(p)
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
     if p == 0.0:
@@ -238,5 +238,5 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
 
 
 def _not_zero(divisor: Tensor) -> Tensor:
-    """1 for 0: what is divided by that is chosen neither here nor in a further derivative, where it would be NaN."""
+    """Put 1 for 0: what is divided by it is chosen neither here nor in a further derivative, where it would be NaN."""
     return aten.where(divisor == 0, 1, divisor)

@@ -1,4 +1,4 @@
-"""Of what is scattered and reduced where it meets: sums, means, products and extremes."""
+"""Backward functions of what is scattered and reduced where it meets: sums, means, products and extremes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ aten = opwright.ops.aten
 def scatter_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of what was there and of what was scattered."""
+    """Return the gradients of what was there and of what was scattered."""
     if 0 in index.shape:  # of any number of dimensions
         return grad, aten.zeros_like(src)
 
@@ -43,7 +43,7 @@ def scatter_reduce_backward(
 def index_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The same, for slices."""
+    """Return the gradients of the slices that were there and of those that were written."""
 
     def fetched(value: Tensor) -> Tensor:
         return aten.index_select(value, dim, index)
@@ -62,7 +62,7 @@ def scatter_reduce_forward(
     self_t: Tensor, src_t: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool,
     result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """The tangent of the result: both tangents, times what a gradient of 1 gives each element."""
+    """Return the tangent of the result: both tangents, times what a gradient of 1 gives each element."""
     if 0 in index.shape:
         return self_t
     one = aten.ones_like(result)
@@ -74,7 +74,7 @@ def index_reduce_forward(
     self_t: Tensor, source_t: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str,
     include_self: bool, result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """The same, for slices."""
+    """Return the tangent of the result of `index_reduce`, slice by slice."""
     one = aten.ones_like(result)
     of_self, of_source = index_reduce_backward(one, self, dim, index, source, reduce, include_self, result)
     return aten.index_add(self_t * of_self.conj(), dim, index, source_t * of_source.conj())
@@ -91,8 +91,8 @@ def _reduced_backward(
     added: Callable[[Tensor, Tensor], Tensor],
     multiplied: Callable[..., Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Both gradients, given what fetches, adds to and multiplies into the places that were written: all of a sum, equal
-    shares of a mean or of all that are the extreme, and for a product the product of all other factors."""
+    """Return both gradients, given what fetches, adds to and multiplies into the places that were written: all of a
+    sum, equal shares of a mean or of all that are the extreme, and for a product the product of all other factors."""
     match reduce:
         case "sum":
             return grad, fetched(grad)
@@ -120,8 +120,8 @@ def _factor_backward(
     added: Callable[[Tensor, Tensor], Tensor],
     multiplied: Callable[..., Tensor],
 ) -> Tensor:
-    """The gradient of factors: by division, and for a 0 by the product of all that are none in its place, if it is the
-    only 0 there. One of two zeros has that product times the other one: 0, with a slope."""
+    """Return the gradient of factors: by division, and for a 0 by the product of all that are none in its place, if it
+    is the only 0 there. One of two zeros has that product times the other one: 0, with a slope."""
     is_zero = source == 0
     count = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))
     rest = fetched(grad * aten.conj(multiplied(self, aten.where(is_zero, 1, source), include_self)))

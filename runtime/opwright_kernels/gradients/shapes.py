@@ -1,4 +1,4 @@
-"""Of views, of operators that rearrange or pad, and of indexing."""
+"""Backward functions of views, of operators that rearrange or pad, and of indexing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ aten = opwright.ops.aten
 
 
 def shapes_of(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
-    """The shape of each tensor."""
+    """Return the shape of each tensor."""
     return [tuple(tensor.shape) for tensor in tensors]
 
 
 def dtypes_of(tensors: Sequence[Tensor]) -> list[Any]:
-    """The dtype of each tensor."""
+    """Return the dtype of each tensor."""
     return [tensor.dtype for tensor in tensors]
 
 
@@ -26,14 +26,14 @@ def dtypes_of(tensors: Sequence[Tensor]) -> list[Any]:
 
 
 def permute_backward(grad: Tensor, dims: Sequence[int]) -> Tensor:
-    """The dimensions back in their order."""
+    """Return the value with its dimensions back in their order."""
     ndim = len(dims)
     order = [dim % ndim for dim in dims]
     return aten.permute(grad, [order.index(place) for place in range(ndim)])
 
 
 def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: int, step: int) -> Tensor:
-    """The gradients of all windows that hold an element, added."""
+    """Return the gradients of all windows that hold an element, added."""
     if not len(shape):
         return aten.sum(grad)  # of the one element, or with size 0 of none
     dimension = dimension % len(shape)
@@ -46,7 +46,7 @@ def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: in
 def reshape_alias_backward(
     grad: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> Tensor:
-    """A reshape back, as in PyTorch; of a view with more or fewer elements, what as_strided's gradient is."""
+    """Reshape back, as in PyTorch; for a view with more or fewer elements, return what as_strided's gradient is."""
     if math.prod(shape) == math.prod(size):
         return aten.reshape(grad, shape)
     return as_strided_backward(grad, shape, strides, offset, size, stride, offset)
@@ -61,7 +61,7 @@ def as_strided_backward(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
-    """The gradients of all views of a place in memory, added; shared out where the operand has the place several
+    """Return the gradients of all views of a place in memory, added; shared out where the operand has the place several
     times."""
     length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
     if 0 in size:
@@ -83,7 +83,7 @@ def as_strided_scatter_backward(
     storage_offset: int | None,
     grad_input_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the tensor, 0 where it is written over, and of what is written."""
+    """Return the gradients of the tensor, 0 where it is written over, and of what is written."""
     length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
     memory = aten.put(aten.new_zeros(grad, [length]), own, grad)
     kept = aten.put(memory, there, aten.new_zeros(grad, there.shape)) if grad_input_mask[0] else None
@@ -99,7 +99,7 @@ def _places(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> tuple[int, Tensor, Tensor]:
-    """How long the memory is that a tensor and an `as_strided` of it are in, and where in it their elements are."""
+    """Return how long the memory of a tensor and an `as_strided` of it is, and where in it their elements are."""
     start = offset if storage_offset is None else storage_offset
     first = min(start, offset)
     length = max(_extent(size, stride) + start, _extent(shape, strides) + offset) - first
@@ -118,7 +118,7 @@ def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 def split_with_sizes_backward(
     grads: Sequence[Tensor | None], shape: Sequence[int], sizes: Sequence[int], dim: int
 ) -> Tensor | None:
-    """The gradients of the pieces joined, zeros for those that have none."""
+    """Return the gradients of the pieces joined, zeros for those that have none."""
     given = next((grad for grad in grads if grad is not None), None)
     if given is None:
         return None
@@ -131,13 +131,13 @@ def split_with_sizes_backward(
 
 
 def split_backward(grads: Sequence[Tensor | None], shape: Sequence[int], size: int, dim: int) -> Tensor | None:
-    """The same, for pieces of one size and a smaller last one."""
+    """Return the gradients of pieces of one size and a smaller last one joined, zeros for those that have none."""
     rest = shape[dim] - (len(grads) - 1) * size
     return split_with_sizes_backward(grads, shape, [*[size] * (len(grads) - 1), rest], dim)
 
 
 def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
-    """The gradients of the slices stacked."""
+    """Return the gradients of the slices stacked."""
     given = next((grad for grad in grads if grad is not None), None)
     if given is None:
         return None
@@ -148,7 +148,7 @@ def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
 
 
 def cat_backward(grad: Tensor, shapes: Sequence[Sequence[int]], dim: int) -> list[Tensor]:
-    """The piece of each tensor; one of shape (0,) is joined with anything, and has none."""
+    """Return the piece of each tensor; one of shape (0,) is joined with anything, and has none."""
     ndim = grad.ndim
     sizes = [0 if len(shape) == 1 and shape[0] == 0 and ndim != 1 else shape[dim] for shape in shapes]
     pieces = aten.split_with_sizes(grad, sizes, dim)
@@ -159,7 +159,7 @@ def cat_backward(grad: Tensor, shapes: Sequence[Sequence[int]], dim: int) -> lis
 
 
 def block_diag_backward(grad: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
-    """The block of each tensor; one with fewer than two dimensions is a row."""
+    """Return the block of each tensor; one with fewer than two dimensions is a row."""
     found = []
     row = column = 0
     for shape in shapes:
@@ -171,7 +171,7 @@ def block_diag_backward(grad: Tensor, shapes: Sequence[Sequence[int]]) -> list[T
 
 
 def repeat_backward(grad: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Tensor:
-    """The gradients of all repetitions, added."""
+    """Return the gradients of all repetitions, added."""
     extra = len(repeats) - len(shape)
     inner: list[int] = list(repeats[:extra])
     summed = list(range(extra))
@@ -186,24 +186,24 @@ def repeat_backward(grad: Tensor, shape: Sequence[int], repeats: Sequence[int]) 
 
 
 def roll_backward(grad: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]) -> Tensor:
-    """Rolled back."""
+    """Roll the gradient back."""
     shifts = [shifts] if isinstance(shifts, int) else shifts
     return aten.roll(grad, [-shift for shift in shifts], dims)
 
 
 def narrow_backward(grad: Tensor, shape: Sequence[int], dim: int, start: int) -> Tensor:
-    """The gradient in its place, zeros around it."""
+    """Return the gradient in its place, zeros around it."""
     start = start + shape[dim] if start < 0 else start
     return aten.slice_scatter(aten.new_zeros(grad, shape), grad, dim, start, start + grad.shape[dim])
 
 
 def constant_pad_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
-    """The gradient without the padding; with zeros for what was cut."""
+    """Return the gradient without the padding; with zeros for what was cut."""
     return aten.constant_pad_nd(grad, [-each for each in pad], 0)
 
 
 def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mode: str) -> Tensor:
-    """The gradients of all copies of an element, added, dimension by dimension."""
+    """Return the gradients of all copies of an element, added, dimension by dimension."""
     for place in range(len(padding) // 2):
         dim = len(shape) - 1 - place
         before, size = padding[2 * place], shape[dim]
@@ -219,7 +219,7 @@ def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mod
 
 
 def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of both ends: each number is a mean of them, with weights that go from the one to the other."""
+    """Return the gradients of both ends: each number is their mean, with weights that go from one to the other."""
     weights = aten.arange(steps, dtype=grad.dtype, device=grad.device) / max(steps - 1, 1)
     of_start = aten.sum(grad * (1 - weights)) if mask[0] else None
     return of_start, aten.sum(grad * weights) if mask[1] else None
@@ -228,7 +228,7 @@ def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[T
 def logspace_backward(
     grad: Tensor, result: Tensor, steps: int, base: float, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The same, of powers of `base`."""
+    """Return the gradients of both ends of powers of `base`, whose exponents are means of the ends."""
     return linspace_backward(grad * aten.conj(result) * math.log(base), steps, mask)
 
 
@@ -236,21 +236,21 @@ def logspace_backward(
 
 
 def index_select_backward(grad: Tensor, shape: Sequence[int], dim: int, index: Tensor) -> Tensor:
-    """The gradients of all copies of a slice, added."""
+    """Return the gradients of all copies of a slice, added."""
     if not len(shape):
         return aten.reshape(aten.sum(grad), [])
     return aten.index_add(aten.new_zeros(grad, shape), dim, aten.reshape(index, [-1]), grad)
 
 
 def index_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
-    """The gradient at the slices that were written."""
+    """Return the gradient at the slices that were written."""
     if grad.ndim and not len(shape):
         return aten.reshape(aten.index_select(grad, dim, aten.reshape(index, [-1])), [])
     return aten.index_select(grad, dim, index).expand(shape)
 
 
 def scatter_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
-    """The gradient at the elements that were written; zeros for what of the source the index does not reach."""
+    """Return the gradient at the elements that were written; zeros where the index does not reach the source."""
     if 0 in index.shape:  # of any number of dimensions
         return aten.new_zeros(grad, shape)
     found = aten.gather(grad, dim, index)
@@ -261,7 +261,7 @@ def scatter_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequen
 
 
 def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> Tensor:
-    """The gradient where the mask holds, in order; zeros for what of the source was not used."""
+    """Return the gradient where the mask holds, in order; zeros for the part of the source that was not used."""
     count = 1
     for size in shape:
         count = count * size

@@ -1,4 +1,4 @@
-"""Of convolution, pooling and images of another size."""
+"""Backward functions of convolution, pooling and upsampling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def convolution_backward(
     groups: int,
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of input, weight and bias: the first is the other kind of convolution, with the same weight."""
+    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight."""
     of_input = of_weight = of_bias = None
     count = input.ndim - 2
     stride, padding, dilation = (_for_each(given, count) for given in (stride, padding, dilation))
@@ -48,7 +48,7 @@ def convolution_backward(
 
 
 def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
-    """One number for each dimension; one alone serves all."""
+    """Return one number for each dimension; one alone serves all."""
     values = [given] if isinstance(given, int) else list(given)
     return values * count if len(values) == 1 else values
 
@@ -62,7 +62,7 @@ def _weight_gradient(
     dilation: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """A convolution of the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
+    """Convolve the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
     batch, channels, *sizes = input.shape
     each = channels // groups
     first = aten.reshape(input, [batch, groups, each, *sizes])
@@ -81,7 +81,7 @@ def _weight_gradient(
 
 
 def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
-    """The gradients of all windows that an element is the maximum of, added."""
+    """Return the gradients of all windows that an element is the maximum of, added."""
     outer = len(shape) - dims
     flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
     places, values = (_flattened(each, outer) for each in (indices, grad))
@@ -89,7 +89,7 @@ def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims:
 
 
 def max_pool_forward(tangent: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """The tangents of the maxima."""
+    """Return the tangents of the maxima."""
     outer = tangent.ndim - dims
     found = aten.gather(_flattened(tangent, outer), -1, _flattened(indices, outer))
     return aten.reshape(found, indices.shape)
@@ -109,7 +109,7 @@ def avg_pool_backward(
     divisor_override: int | None,
     dims: int = 2,
 ) -> Tensor:
-    """The gradients of all windows that hold an element, each over the size of the window, added: a transposed
+    """Return the gradients of all windows that hold an element, each over the size of the window, added: a transposed
     convolution with ones, channel by channel."""
     kernel, padding = _for_each(kernel_size, dims), _for_each(padding, dims)
     stride = _for_each(stride, dims) if len(stride) else kernel
@@ -133,7 +133,7 @@ def avg_pool_backward(
 def _window_sizes(
     grad: Tensor, dim: int, size: int, kernel: int, stride: int, padding: int, count_include_pad: bool
 ) -> Tensor:
-    """How many elements each window of a dimension holds, shaped to divide by."""
+    """Return how many elements each window of a dimension holds, shaped to divide by."""
     start = aten.arange(grad.shape[dim], device=grad.device) * stride - padding
     end = aten.clamp_max(start + kernel, size + padding)
     if not count_include_pad:
@@ -142,7 +142,7 @@ def _window_sizes(
 
 
 def adaptive_avg_pool_backward(grad: Tensor, shape: Sequence[int], dims: int = 2) -> Tensor:
-    """The transposed operator: averaging is linear, and each dimension is averaged for itself."""
+    """Apply the transposed operator: averaging is linear, and each dimension is averaged for itself."""
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten.adaptive_avg_pool1d(identity, [size])
@@ -170,7 +170,7 @@ def _transposed_by_dimension(
 
 
 def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
-    """The transposed operator."""
+    """Apply the transpose of `upsample_nearest`."""
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten.upsample_nearest1d(identity, [size], scales[place])
@@ -179,7 +179,7 @@ def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequen
 
 
 def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
-    """The transposed operator."""
+    """Apply the transpose of `upsample_nearest_exact`."""
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten._upsample_nearest_exact1d(identity, [size], scales[place])
@@ -190,7 +190,7 @@ def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: 
 def upsample_linear_backward(
     grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
 ) -> Tensor:
-    """The transposed operator."""
+    """Apply the transpose of `upsample_linear`."""
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten.upsample_linear1d(identity, [size], align_corners, scales[place])
@@ -201,7 +201,7 @@ def upsample_linear_backward(
 def upsample_cubic_backward(
     grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
 ) -> Tensor:
-    """The transposed operator, from images of one row."""
+    """Apply the transpose of `upsample_cubic`, from images of one row."""
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         rows = aten.unsqueeze(identity, -2)

@@ -15,7 +15,7 @@ import opwright
 from opwright.autograd import Function, detect_anomaly, set_detect_anomaly
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.dispatch.kernel_forms import Wrapper
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.tensors.tensor import Tensor
 
 

@@ -22,7 +22,7 @@ from opwright.autograd.recording import (
 )
 from opwright.autograd.saved import save, save_result, unpack
 from opwright.dispatch.kernel_forms import Wrapper
-from opwright.dispatch.registry import register
+from opwright.dispatch.registering import register
 from opwright.keys import GRAD
 from opwright.tensors.tensor import Tensor
 

@@ -15,7 +15,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import CustomOpDef, Library, custom_op
 
@@ -89,7 +89,7 @@ def test_what_is_no_function_with_annotations_is_said_to_be_so() -> None:
     for function, kind in [(functools.partial(f, k=1), "partial"), (len, "builtin"), (Tensor, "class")]:
         with pytest.raises(ValueError, match=kind):
             custom_op("made::f", function, mutates_args=())
-    assert "made::f" not in operators
+    assert "made::f" not in registry.operators
     op = custom_op("made::f", functools.partial(f, k=1), mutates_args=(), schema="(Tensor x) -> Tensor")
     with pytest.raises(RuntimeError, match=r"<locals>.f at .*test_definition.py:\d+"):
         op(opwright.ones(2))
@@ -119,12 +119,12 @@ def test_a_schema_that_disagrees_with_mutates_args_defines_nothing() -> None:
 
     with pytest.raises(ValueError, match=r"mutates_args is \[\], but .* writes to \['x'\]"):
         custom_op("made::f", f, mutates_args=(), schema="(Tensor(a!) x) -> ()")
-    assert "made::f" not in operators
+    assert "made::f" not in registry.operators
     with pytest.raises(RegistrationError, match="made::f"):
         custom_op("made::f", f, mutates_args=(), schema="(Tensr x) -> ()")
     with pytest.raises(ValueError, match=r'made::f: expected a schema without a name, like "\(Tensor x\)'):
         custom_op("made::f", f, mutates_args=(), schema="f(Tensor x) -> ()")
-    assert "made::f" not in operators
+    assert "made::f" not in registry.operators
 
 
 def test_a_schema_may_be_given(x: Tensor) -> None:
@@ -161,7 +161,7 @@ def test_defining_again_in_the_same_place_replaces_with_a_notice(x: Tensor) -> N
     assert old(x).tolist() == [11, 12]
     del old
     gc.collect()
-    assert "made::g" not in operators
+    assert "made::g" not in registry.operators
 
 
 def test_defining_again_forgets_what_was_registered_before(x: Tensor) -> None:
@@ -218,7 +218,7 @@ def test_it_goes_with_the_last_reference(x: Tensor) -> None:
     overload = op._opoverload
     del op
     gc.collect()
-    assert "made::f" not in operators
+    assert "made::f" not in registry.operators
     with pytest.raises(DispatchError, match="no longer defined"):
         overload(x)
     with pytest.raises(AttributeError):
@@ -248,7 +248,7 @@ def test_device_types(x: Tensor) -> None:
         op.register_kernel("nothing", lambda x, k: x)
     with pytest.raises(RuntimeError, match=r"Expected one of cpu, .* device type"):
         define("made::other", device_types="nothing")
-    assert "made::other" not in operators
+    assert "made::other" not in registry.operators
 
 
 def test_without_tensors_calls_go_by_the_device() -> None:
@@ -258,7 +258,7 @@ def test_without_tensors_calls_go_by_the_device() -> None:
         def without(n: int) -> Tensor:
             return opwright.zeros(n)
 
-    assert "made::zeros" not in operators
+    assert "made::zeros" not in registry.operators
 
     @custom_op("made::zeros", mutates_args=(), device_types="cpu")
     def zeros(n: int, device: opwright.device) -> Tensor:

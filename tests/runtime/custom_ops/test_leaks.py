@@ -9,9 +9,7 @@ import sys
 import pytest
 
 from opwright import Tensor, ones, ops
-from opwright.dispatch import kernel_forms as registrations
-from opwright.dispatch import operator as dispatcher
-from opwright.dispatch import overloads
+from opwright.dispatch.registry import registry
 from opwright.library import CustomOpDef, custom_op
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
@@ -72,7 +70,7 @@ def test_memory_of_10000_operators_returns() -> None:
 def test_no_table_remembers_a_dropped_operator() -> None:
     define_use_and_drop(7, ones(2), ones(2).requires_grad_())
     gc.collect()
-    for table in (dispatcher.operators, overloads.overloads, registrations.kernels):
+    for table in (registry.operators, registry.overloads, registry.kernels):
         assert not [name for name in table if name.startswith("dropped::")]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.operator import operators
+from opwright.dispatch.registry import registry
 from opwright.library import CustomOpDef, custom_op
 
 THREADS = 16
@@ -88,7 +88,7 @@ def test_each_its_own() -> None:
 
     at_once(work)
     gc.collect()
-    assert not [name for name in operators if name.startswith("threads::")]
+    assert not [name for name in registry.operators if name.startswith("threads::")]
 
 
 def test_one_operator_is_called_first_by_all() -> None:
@@ -133,7 +133,7 @@ def test_a_definition_that_is_repeated_by_all() -> None:
         at_once(work)
     for op in kept:
         check(op, 4)
-    assert [name for name in operators if name.startswith("threads::again")] == ["threads::again"]
+    assert [name for name in registry.operators if name.startswith("threads::again")] == ["threads::again"]
 
 
 def test_modes_of_one_thread_are_not_those_of_another() -> None:

@@ -26,7 +26,7 @@ __all__ = ["backward", "check_dtype", "forward_jacobian", "reverse_jacobian", "t
 
 
 def backward(problem: Problem, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], **options: Any) -> Any:
-    """The gradients of all inputs, None for those a backward gives none. The graph is kept."""
+    """Return the gradients of all inputs, None for those a backward gives none. The graph is kept."""
     inputs = [each.tensor for each in problem.inputs]
     try:
         return grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True, **options)
@@ -38,7 +38,7 @@ def backward(problem: Problem, outputs: Sequence[Tensor], cotangents: Sequence[T
 
 
 def reverse_jacobian(problem: Problem, output: Tensor, check_dtypes: bool = False) -> list[Table]:
-    """The Jacobian of one output with respect to each input, by backward passes."""
+    """Return the Jacobian of one output with respect to each input, by backward passes."""
     tables = [empty_table(each.tensor, numbers_of(output)) for each in problem.inputs]
     for index, step, direction in directions(output):
         grads = backward(problem, [output], [tensor_like(step, output.dtype, output.device)])
@@ -52,7 +52,7 @@ def reverse_jacobian(problem: Problem, output: Tensor, check_dtypes: bool = Fals
 
 
 def forward_jacobian(problem: Problem, given: Input, check_dtypes: bool = False) -> list[Table]:
-    """The Jacobian of each output with respect to one input, by dual tensors."""
+    """Return the Jacobian of each output with respect to one input, by dual tensors."""
     tables: list[Table] = []
     for index, step, direction in directions(given.tensor):
         found = tangents(problem, {id(given.tensor): step}, check_dtypes)
@@ -63,7 +63,7 @@ def forward_jacobian(problem: Problem, given: Input, check_dtypes: bool = False)
 
 
 def tangents(problem: Problem, directions: dict[int, Numbers], check_dtypes: bool = False) -> list[Numbers]:
-    """The tangent of each output, from those of some inputs, by their id; zeros for an output that has none."""
+    """Return the tangent of each output, from those of some inputs, by their id; zeros for one that has none."""
     from opwright.autograd import forward_ad
 
     found = []
@@ -86,7 +86,7 @@ def tangents(problem: Problem, directions: dict[int, Numbers], check_dtypes: boo
 
 
 def check_dtype(derivative: Tensor, tensor: Tensor, what: str) -> None:
-    """Raises GradcheckError where a derivative is not of its tensor's dtype."""
+    """Raise GradcheckError where a derivative is not of its tensor's dtype."""
     if derivative.dtype != tensor.dtype:
         raise GradcheckError(
             f"the {what} is {dtype_name(derivative.dtype)}, but the tensor is {dtype_name(tensor.dtype)}"

@@ -1,4 +1,4 @@
-"""What a wrong Jacobian looks like, and which mistake makes it so."""
+"""Likely causes of a wrong Jacobian, each with the mistake that makes it so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Cause = tuple[str, Callable[[Table, Shape], Iterator[Table]]]
 
 
 def likely_cause(analytical: Table, numerical: Table, shape: Shape, tolerances: Tolerances) -> str | None:
-    """The mistake that would explain all of the analytical Jacobian, if one is known; `shape` is the input's."""
+    """Return the mistake that would explain all of the analytical Jacobian, if one is known; `shape` is the input's."""
     if not np.isfinite(analytical).all():
         return "the derivative formula gives NaN or infinity here: a division by zero, or a log or root at its edge?"
     if not analytical.any():
@@ -35,13 +35,13 @@ def _negated(table: Table, shape: Shape) -> Iterator[Table]:
 
 
 def _conjugated(table: Table, shape: Shape) -> Iterator[Table]:
-    """A backward that multiplies by the derivative instead of its conjugate: conj(1j·a) is -1j·conj(a)."""
+    """Yield the Jacobian of a backward that multiplies by no conjugate of the derivative: conj(1j·a) is -1j·conj(a)."""
     if table.shape[2] == 2 or np.iscomplexobj(table):
         yield np.conj(table) * np.array([1, -1])[: table.shape[2]]
 
 
 def _transposed(table: Table, shape: Shape) -> Iterator[Table]:
-    """The Jacobian itself, or the gradient as a matrix of the input's shape."""
+    """Yield the Jacobian itself, or the gradient as a matrix of the input's shape."""
     if table.shape[0] == table.shape[1]:
         yield table.transpose(1, 0, 2)
     if len(shape) >= 2 and shape[-1] == shape[-2]:
@@ -77,7 +77,7 @@ def _plain(factor: complex) -> str:
 
 
 def _elements(analytical: Table, numerical: Table, shape: Shape, tolerances: Tolerances) -> str | None:
-    """Where most elements of the input are right."""
+    """Return where most elements of the input are right."""
     wrong = np.flatnonzero(tolerances.differ(analytical, numerical).any(axis=(1, 2)))
     if len(wrong) * 2 >= analytical.shape[0]:
         return None

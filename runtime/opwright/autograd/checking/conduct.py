@@ -1,4 +1,4 @@
-"""What else holds of a backward: it repeats itself, is zero for zeros, takes undefined gradients, and batches."""
+"""Further checks of a backward: it repeats itself, is zero for zeros, takes undefined gradients, and batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.errors import GradcheckError
 from opwright.tensors.tensor import Tensor
 
@@ -22,7 +22,7 @@ Gradients = Sequence[Tensor | Table | None]
 
 
 def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradients, most: float) -> None:
-    """What two backward passes over one graph gave for each input is the same, to `most`. Raises GradcheckError."""
+    """Check that two backward passes over one graph give each input the same, to `most`. Raises GradcheckError."""
     for given, one, other in zip(problem.inputs, first, again, strict=True):
         apart = np.abs(_or_zeros(one, given.tensor) - _or_zeros(other, given.tensor))
         if (apart > most).any():
@@ -34,9 +34,9 @@ def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradien
 
 
 def check_zero(problem: Problem) -> None:
-    """Gradients of zero give zero. Raises GradcheckError."""
+    """Check that gradients of zero give zero. Raises GradcheckError."""
     outputs = problem.outputs()
-    found = backward(problem, outputs, [aten("zeros_like")(each.detach()) for each in outputs])
+    found = backward(problem, outputs, [aten["zeros_like.default"](each.detach()) for each in outputs])
     for given, grad in zip(problem.inputs, found, strict=True):
         if grad is not None and numbers_of(grad).any():
             raise GradcheckError(
@@ -46,13 +46,13 @@ def check_zero(problem: Problem) -> None:
 
 
 def check_undefined(problem: Problem) -> None:
-    """Outputs without a gradient count as if it were zero: each alone, and all of them. Raises GradcheckError."""
+    """Check that outputs without a gradient count as if it were zero, each alone and all. Raises GradcheckError."""
     count = len(problem.numbers)
     random = np.random.default_rng(0)
     for missing in [set(range(count)), *({place} for place in range(count) if count > 1)]:
         outputs = problem.outputs()
         cotangents = [_drawn(each, random) for each in outputs]
-        zeros = [aten("zeros_like")(each) for each in cotangents]
+        zeros = [aten["zeros_like.default"](each) for each in cotangents]
         defined = [zeros[place] if place in missing else each for place, each in enumerate(cotangents)]
         expected = backward(problem, outputs, defined)
         roots = [_Undefined.apply(each) if place in missing else each for place, each in enumerate(outputs)]
@@ -73,7 +73,7 @@ def check_undefined(problem: Problem) -> None:
 
 
 def check_undefined_tangents(problem: Problem) -> None:
-    """Inputs without a tangent count as if it were zero. Raises GradcheckError."""
+    """Check that an input without a tangent counts as if it were zero. Raises GradcheckError."""
     shapes = [numbers_of(each.tensor) for each in problem.inputs]
     for given, shape in zip(problem.inputs, shapes, strict=True):
         if len(problem.inputs) < 2:
@@ -90,12 +90,12 @@ def check_undefined_tangents(problem: Problem) -> None:
 
 
 def check_batched(problem: Problem) -> None:
-    """A batch of gradients gives what each of them does. Raises GradcheckError."""
+    """Check that a batch of gradients gives what each of them does. Raises GradcheckError."""
     random = np.random.default_rng(0)
     for place, output in enumerate(problem.outputs()):
         samples = [_drawn(output, random) for _ in range(2)]
         single = [backward(problem, [output], [each]) for each in samples]
-        together = backward(problem, [output], [aten("stack")(samples)], is_grads_batched=True)
+        together = backward(problem, [output], [aten["stack.default"](samples)], is_grads_batched=True)
         for number, (given, found) in enumerate(zip(problem.inputs, together, strict=True)):
             expected = np.stack([_or_zeros(each[number], given.tensor) for each in single])
             got = np.zeros_like(expected) if found is None else numbers_of(found)
@@ -107,7 +107,7 @@ def check_batched(problem: Problem) -> None:
 
 
 class _Undefined(Function):
-    """Whose gradient is undefined."""
+    """A node whose gradient is undefined."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor) -> Tensor:

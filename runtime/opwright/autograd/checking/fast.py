@@ -67,7 +67,7 @@ def check_forward(problem: Problem, checks: Checks) -> None:
 
 
 def _direction(like: Numbers, random: np.random.Generator) -> Numbers:
-    """A random vector of length 1."""
+    """Return a random vector of length 1."""
     drawn: Numbers = np.asarray(random.random(like.shape))
     if np.iscomplexobj(like):
         drawn = drawn + 1j * random.random(like.shape)

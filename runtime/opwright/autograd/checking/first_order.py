@@ -92,7 +92,7 @@ def _check(problem: Problem, checks: Checks) -> None:
 
 
 def _check_constant(problem: Problem, checks: Checks) -> None:
-    """No output requires grad: then none may depend on the inputs."""
+    """Check that no output depends on the inputs, where none requires grad."""
     for given in problem.inputs:
         for place, table in enumerate(numerical.jacobian(problem, given, checks.eps)):
             if not checks.tolerances.agree(np.zeros_like(table), table):
@@ -111,7 +111,7 @@ def _check_fast(problem: Problem, checks: Checks) -> None:
 
 
 def _check_jacobians(problem: Problem, checks: Checks) -> None:
-    """Each output and input, entry by entry."""
+    """Compare the Jacobians of each output and input, entry by entry."""
     expected = [numerical.jacobian(problem, given, checks.eps) for given in problem.inputs]
     outputs = problem.outputs()
     for place, output in enumerate(outputs if checks.reverse else ()):

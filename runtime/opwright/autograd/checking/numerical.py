@@ -13,7 +13,7 @@ __all__ = ["along", "directions", "empty_table", "jacobian", "put"]
 
 
 def jacobian(problem: Problem, given: Input, eps: float) -> list[Table]:
-    """The Jacobian of each output with respect to one input, element by element."""
+    """Return the Jacobian of each output with respect to one input, element by element."""
     tables: list[Table] = []
     for index, step, direction in directions(given.tensor):
         derivatives = along(problem, given, step, eps)
@@ -24,7 +24,7 @@ def jacobian(problem: Problem, given: Input, eps: float) -> list[Table]:
 
 
 def along(problem: Problem, given: Input, direction: Numbers, eps: float) -> list[Numbers]:
-    """The derivative of each output when the input moves along `direction`."""
+    """Return the derivative of each output when the input moves along `direction`."""
     with moved(given.tensor, eps * direction):
         ahead = problem.values()
     with moved(given.tensor, -eps * direction):
@@ -34,7 +34,7 @@ def along(problem: Problem, given: Input, direction: Numbers, eps: float) -> lis
 
 
 def directions(tensor: Tensor) -> Iterator[tuple[int, Numbers, complex]]:
-    """Each element's own direction; for a complex one also that of its imaginary part. With its number and 1 or 1j."""
+    """Yield each element's own direction, for a complex one also the imaginary one, with its number and 1 or 1j."""
     for index in range(tensor.numel()):
         for direction in (1, 1j) if is_complex(tensor) else (1,):
             step = np.zeros(tensor.shape, np.complex128 if is_complex(tensor) else np.float64)
@@ -43,7 +43,7 @@ def directions(tensor: Tensor) -> Iterator[tuple[int, Numbers, complex]]:
 
 
 def empty_table(given: Tensor, output: Numbers) -> Table:
-    """A Jacobian to be filled."""
+    """Return a Jacobian to be filled."""
     parts = 2 if np.iscomplexobj(output) else 1
     return np.zeros((given.numel(), output.size, parts), np.complex128 if is_complex(given) else np.float64)
 

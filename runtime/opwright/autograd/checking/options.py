@@ -1,4 +1,4 @@
-"""What is asked of a function, and how far two derivatives may be apart."""
+"""The options of `gradcheck`: which checks are made, and how far two derivatives may be apart."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Checks", "Tolerances"]
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """As in `allclose`: `atol + rtol·|numerical|`."""
+    """The tolerances of a comparison, as in `allclose`: `atol + rtol·|numerical|`."""
 
     atol: float
     rtol: float
 
     def differ(self, analytical: Numbers, numerical: Numbers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Which entries do not agree; NaN agrees with nothing."""
+        """Return which entries do not agree; NaN agrees with nothing."""
         return ~np.isclose(analytical, numerical, self.rtol, self.atol)
 
     def agree(self, analytical: Numbers, numerical: Numbers) -> bool:
@@ -27,7 +27,7 @@ class Tolerances:
         return not self.differ(analytical, numerical).any()
 
     def times(self, factor: float) -> Tolerances:
-        """For sums, in which so many entries' `atol` may add up."""
+        """Return tolerances for sums, in which so many entries' `atol` may add up."""
         return Tolerances(self.atol * factor, self.rtol)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Tolerances:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What is asked of a function: the options of `gradcheck`."""
+    """The checks that are asked for: the options of `gradcheck`."""
 
     eps: float
     tolerances: Tolerances

@@ -1,4 +1,4 @@
-"""What is checked: a function, the inputs to differentiate with respect to, and how messages name them."""
+"""The problem of a check: a function, the inputs to differentiate with respect to, and how messages name them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Problem:
         self.numbers = [number for number, each in tensors.items() if each.requires_grad or self.is_constant]
 
     def check_inputs(self) -> None:
-        """Warns of inputs that are less precise than double. Raises RuntimeError for one that overlaps itself."""
+        """Warn of inputs that are less precise than double. Raises RuntimeError for one that overlaps itself."""
         for each in self.inputs:
             tensor = each.tensor
             if tensor.dtype not in (float64, complex128):
@@ -84,24 +84,24 @@ class Problem:
                 )
 
     def outputs(self, replaced: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        """The differentiable outputs of a call, with some inputs, by their id, replaced."""
+        """Return the differentiable outputs of a call, with some inputs, by their id, replaced."""
         return self.outputs_of([_replace(each, replaced or {}) for each in self.arguments])
 
     def outputs_of(self, arguments: Sequence[Any]) -> list[Tensor]:
-        """The differentiable outputs of a call with other arguments."""
+        """Return the differentiable outputs of a call with other arguments."""
         returned = self._call(arguments)
         return [returned[number] for number in self.numbers]
 
     def inputs_of(self, arguments: Sequence[Any]) -> list[Tensor]:
-        """What stands in these arguments where the inputs do."""
+        """Return what stands in these arguments where the inputs do."""
         return [each.tensor for each in _inputs(arguments, self.labels)]
 
     def values(self) -> list[Numbers]:
-        """What the differentiable outputs are at the present values of the inputs."""
+        """Return what the differentiable outputs are at the present values of the inputs."""
         return [numbers_of(each) for each in self.outputs()]
 
     def output_label(self, place: int) -> str:
-        """How messages name the differentiable output at `place`."""
+        """Return how messages name the differentiable output at `place`."""
         number = self.numbers[place]
         return self._output_labels[number] if self._output_labels else f"output {number}"
 
@@ -145,13 +145,13 @@ def is_complex(tensor: Tensor) -> bool:
 
 
 def numbers_of(tensor: Tensor) -> Numbers:
-    """A copy of the tensor's values, in double precision."""
+    """Return a copy of the tensor's values, in double precision."""
     values = tensor.detach().numpy(force=True)
     return values.astype(np.complex128 if is_complex(tensor) else np.float64)
 
 
 def tensor_like(values: Numbers, dtype: DType, device: Device) -> Tensor:
-    """A tensor of these values, as its peers are."""
+    """Return a tensor of these values, as its peers are."""
     return make_tensor(values, dtype=dtype, device=device)
 
 
@@ -161,7 +161,7 @@ def _inputs(arguments: Sequence[Any], labels: Sequence[str]) -> Iterator[Input]:
 
 
 def _leaves(argument: Any, label: str) -> Iterator[tuple[Tensor, str]]:
-    """The tensors that require grad in an argument, which may be a sequence of them."""
+    """Yield the tensors that require grad in an argument, which may be a sequence of them."""
     if isinstance(argument, Tensor):
         if argument.requires_grad:
             yield argument, label
@@ -179,7 +179,7 @@ def _replace(argument: Any, replaced: Mapping[int, Tensor]) -> Any:
 
 
 def _labels(function: Callable[..., Any], arguments: Sequence[Any]) -> list[str]:
-    """Position and, where the signature tells, name of each argument."""
+    """Return position and, where the signature tells, name of each argument."""
     names = _parameters(function)
     return [
         f"input {position} ({names[position]!r})" if position < len(names) else f"input {position}"
@@ -209,7 +209,7 @@ def _parameters(function: Any) -> list[str]:
 
 
 def check_same_shapes(problem: Problem, first: Sequence[Numbers], second: Sequence[Numbers]) -> None:
-    """Raises GradcheckError where a small step changed the shape of an output."""
+    """Raise GradcheckError where a small step changed the shape of an output."""
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         if one.shape != other.shape:
             raise GradcheckError(

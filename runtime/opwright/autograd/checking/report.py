@@ -1,4 +1,4 @@
-"""What a failed comparison says: which output, which input, the entries side by side, and the likely cause."""
+"""The report of a failed comparison: which output, which input, the entries side by side, and the likely cause."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Comparison:
 
     @property
     def names(self) -> str:
-        """The output and the input, in words."""
+        """Return the output and the input, in words."""
         return f"{self.problem.output_label(self.place)} with respect to {self.given.label} of {self.problem.name}"
 
     def check(self, analytical: Table, numerical: Table) -> None:
-        """Raises GradcheckError where they differ."""
+        """Raise GradcheckError where they differ."""
         if not self.tolerances.agree(analytical, numerical):
             raise GradcheckError(self.mismatch(analytical, numerical))
 
     def mismatch(self, analytical: Table, numerical: Table) -> str:
-        """Which entries differ, the worst first, of how many, and why that may be."""
+        """Say which entries differ, the worst first, of how many, and why that may be."""
         wrong = self.tolerances.differ(analytical, numerical)
         shape = self.given.tensor.shape
         lines = [
@@ -57,7 +57,7 @@ class Comparison:
 
 
 def _entries(analytical: Table, numerical: Table, wrong: Numbers, given: Shape, output: Shape) -> list[str]:
-    """A table of those that differ most."""
+    """Return a table of the entries that differ most."""
     with np.errstate(invalid="ignore"):
         apart = np.where(wrong, np.abs(analytical - numerical), -1.0)
     apart[wrong & np.isnan(apart)] = np.inf

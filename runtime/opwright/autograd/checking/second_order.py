@@ -11,7 +11,7 @@ from opwright.autograd.checking.first_order import passes
 from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem, is_complex, tensor_like
 from opwright.autograd.differentiate import grad
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["gradgradcheck"]
@@ -52,7 +52,7 @@ def gradgradcheck(
 
 
 def _backward_of(problem: Problem, given: Sequence[Tensor] | None, apart: bool) -> Problem:
-    """The backward of a function, as a function of its arguments and the gradients of its outputs."""
+    """Return the backward of a function, as a function of its arguments and the gradients of its outputs."""
     count = len(problem.arguments)
     outputs = problem.outputs()
     cotangents = _drawn(outputs, apart) if given is None else tuple(given)
@@ -77,5 +77,5 @@ def _drawn(outputs: Sequence[Tensor], apart: bool) -> tuple[Tensor, ...]:
         if is_complex(output):
             values = values + 1j * random.standard_normal(values.shape)
         made = tensor_like(values, output.dtype, output.device)
-        drawn.append((aten("select.int")(made, -1, 0) if apart else made).requires_grad_())
+        drawn.append((aten["select.int"](made, -1, 0) if apart else made).requires_grad_())
     return tuple(drawn)

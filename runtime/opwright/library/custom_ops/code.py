@@ -34,7 +34,7 @@ _BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
 
 
 def unrecorded(modes: Modes) -> Modes:
-    """The same modes without autograd."""
+    """Return the modes given, without autograd."""
     return Modes(modes.include, modes.mask & _BELOW_AUTOGRAD)
 
 
@@ -104,7 +104,7 @@ _codes: Final[weakref.WeakValueDictionary[tuple[str, tuple[int, ...], bool], Ope
 
 
 def code_of(declaration: str, arrays: tuple[int, ...] = (), returns_arrays: bool = False) -> OperatorCode:
-    """The code of a declaration, for functions that take arrays at these positions. Must not be called with the
+    """Return the code of a declaration, for functions that take arrays at these positions. Must not be called with the
     registry's lock held: it may import the generator."""
     key = declaration, arrays, returns_arrays
     found = _codes.get(key)
@@ -131,7 +131,7 @@ class FunctionKernel(Lazy):
         self._code: OperatorCode | None = None
 
     def load(self) -> None:
-        """Render. Must not be called with the lock held."""
+        """Render the code. Must not be called with the lock held."""
         operator = self._operator
         code = self._code = code_of(operator.declaration, self._arrays, self._returns_arrays)
         if operator.stub is None:

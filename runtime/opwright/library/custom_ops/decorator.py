@@ -95,7 +95,7 @@ def _check_name(name: str) -> None:
 
 
 def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
-    """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
+    """Return the parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
     if not schema.lstrip().startswith("("):
         raise ValueError(f'{name}: expected a schema without a name, like "(Tensor x) -> Tensor", got "{schema}"')
     parsed = _schema.parse_definition(f"{name}{schema}")

@@ -18,8 +18,8 @@ Function = Callable[..., Any]
 
 
 def without_defaults(operator: Operator, function: Function) -> Function:
-    """A kernel, which rendered code calls with every argument, called without those that equal their defaults, unless
-    its parameters have none."""
+    """Return a kernel, which rendered code calls with every argument, called without those that equal their defaults,
+    unless its parameters have none."""
     if not isinstance(function, FunctionType) or _takes_all(operator, function):
         return function
     called = given_defaults(operator, function)
@@ -39,8 +39,8 @@ def _takes_all(operator: Operator, function: FunctionType) -> bool:
 
 
 def given_defaults(operator: Operator, function: Function) -> Function:
-    """A function that is called without arguments that equal their defaults, given these where it declares a parameter
-    without one."""
+    """Return a function that is called without arguments that equal their defaults, given these where it declares a
+    parameter without one."""
     code = getattr(function, "__code__", None)
     if code is None:
         return function
@@ -61,7 +61,7 @@ def given_defaults(operator: Operator, function: Function) -> Function:
 
 
 def arrays_wanted(function: Function) -> tuple[tuple[int, ...], bool]:
-    """Which parameters a further kernel takes as arrays, and whether it returns arrays, where it says so."""
+    """Return which parameters a further kernel takes as arrays, and whether it returns arrays, where it says so."""
     if not isinstance(function, FunctionType) or len(function.__annotations__) <= function.__code__.co_argcount:
         return (), False
     try:

@@ -15,8 +15,9 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper, lock
-from opwright.dispatch.operator import Operator, operators
+from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.library.custom_ops import vmap_rules
@@ -24,7 +25,7 @@ from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
-from opwright.library.custom_ops.forward import JvpRule
+from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
@@ -62,7 +63,7 @@ class CustomOpDef(Generic[P, R]):
         self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
         keys = keys_of_devices(device_types, schema.arguments, name)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
-        with lock:
+        with registry.lock:
             earlier = _definitions.get(name)
             if earlier is not None and earlier._is_defined():
                 self._replace(earlier, schema, tags)
@@ -78,7 +79,7 @@ class CustomOpDef(Generic[P, R]):
 
     def _is_defined(self) -> bool:
         operator = self._opoverload
-        return operators.get(operator.name) is operator
+        return registry.operators.get(operator.name) is operator
 
     def _replace(self, earlier: CustomOpDef[..., Any], schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
         """Take the place of a definition that was made in the same place: a cell that is run again, a module that is
@@ -99,7 +100,7 @@ class CustomOpDef(Generic[P, R]):
             self._registered = Registered(operator)
             registered.give_way(self._registered)
         else:
-            operator.undefine()
+            registry.undefine(operator)
             self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)
@@ -110,11 +111,11 @@ class CustomOpDef(Generic[P, R]):
 
     @property
     def _opoverload(self) -> Operator:
-        """The operator, under PyTorch's name."""
+        """Return the operator, under PyTorch's name."""
         return self._registered.current().operator
 
     def _register_defaults(self) -> None:
-        """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
+        """Register what an operator has from the start: no gradients, and no fake kernel unless it is clear."""
         operator = self._opoverload
         put = self._registered.put
         put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
@@ -145,7 +146,7 @@ class CustomOpDef(Generic[P, R]):
         keys = keys_of_devices(device_types, self._schema.arguments, self._qualname)
 
         def register(function: Function) -> Function:
-            with lock:
+            with registry.lock:
                 self._devices |= _named(device_types)
                 for key in keys:
                     self._put_kernel(key, function)
@@ -156,9 +157,9 @@ class CustomOpDef(Generic[P, R]):
         return register if fn is None else register(fn)
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> AbstractContextManager[None]:
-        """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
-        operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
-        own, and of one that is enabled, or disabled, already."""
+        """Use the kernel of a device no more (`enabled=False`), or again, in the block; the function that the operator
+        was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its own, and of
+        one that is enabled, or disabled, already."""
         return _KernelSwitch(self, device_type, enabled)
 
     def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
@@ -217,11 +218,11 @@ class CustomOpDef(Generic[P, R]):
         check_functions(operator, backward, setup_context, jvp)
         formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
         registered = self._registered.current()
-        with lock:
+        with registry.lock:
             if jvp is None:
                 registered.drop("jvp")
             else:
-                registered.hold("jvp", JvpRule(operator, setup_context, jvp))
+                registered.hold("jvp", give_jvp(operator, setup_context, jvp))
             registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
 
     def register_vmap(self, func: Function | None = None, /) -> Any:
@@ -229,7 +230,7 @@ class CustomOpDef(Generic[P, R]):
         decorator where `func` is left out."""
 
         def register(function: Function) -> Function:
-            with lock:
+            with registry.lock:
                 self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
             return function
 
@@ -242,7 +243,7 @@ class CustomOpDef(Generic[P, R]):
         def register(function: Function) -> Function:
             from opwright.python_dispatch import register_rule
 
-            with lock:
+            with registry.lock:
                 rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
                 self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
             return function
@@ -254,7 +255,7 @@ class CustomOpDef(Generic[P, R]):
         runs without it. Raises ValueError for what is no device type."""
         if not isinstance(device_type, str):
             raise ValueError(f"expected the name of a device type, got {device_type!r}")
-        with lock:
+        with registry.lock:
             self._autocast[Device(device_type).type] = as_dtype(cast_inputs)
             wrapper = Wrapper(functools.partial(casting, dict(self._autocast)))
             self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
@@ -267,7 +268,7 @@ class CustomOpDef(Generic[P, R]):
 
 
 class _KernelSwitch:
-    """The block of `set_kernel_enabled`."""
+    """A block of `set_kernel_enabled`."""
 
     def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
         self._definition, self._device_type, self._enabled = definition, device_type, enabled
@@ -278,7 +279,7 @@ class _KernelSwitch:
         definition._warn_of_no_change(self._device_type, self._enabled)
         before = None
         try:  # (Note [Interrupted blocks]: under the lock none comes)
-            with lock:
+            with registry.lock:
                 before = self._before = definition._disabled.get(self._device_type, 0)
                 definition._set_disabled(self._device_type, 0 if self._enabled else before + 1)
         except BaseException:
@@ -296,7 +297,7 @@ class _KernelSwitch:
             raise
 
     def _put_back(self) -> None:
-        with lock:
+        with registry.lock:
             self._definition._set_disabled(self._device_type, self._before)
 
 
@@ -312,7 +313,7 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
 
 
 def _named(device_types: DeviceTypes) -> frozenset[str]:
-    """The devices that have a kernel of their own."""
+    """Return the devices that have a kernel of their own."""
     return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
@@ -328,8 +329,8 @@ def _new_operator(name: str, function: Function, schema: InferredSchema, tags: t
 
 
 def _place(function: Function) -> tuple[str, ...]:
-    """Where a function is defined, however often the file is read. A cell of a notebook that is edited has another
-    file each time, but the module `__main__`."""
+    """Return where a function is defined, however often the file is read. A cell of a notebook that is edited has
+    another file each time, but the module `__main__`."""
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", repr(function))
     code = getattr(function, "__code__", None)
@@ -339,7 +340,7 @@ def _place(function: Function) -> tuple[str, ...]:
 
 
 def find_definition(op: object) -> CustomOpDef[..., Any] | None:
-    """The custom operator of that name, or that the operator belongs to; None if it is none."""
+    """Return the custom operator of that name, or that the operator belongs to; None if it is none."""
     if isinstance(op, CustomOpDef):
         return op
     name = op.name if isinstance(op, Operator) else op.removesuffix(".default") if isinstance(op, str) else ""
@@ -348,7 +349,7 @@ def find_definition(op: object) -> CustomOpDef[..., Any] | None:
 
 
 def _restore(name: str, module: str) -> CustomOpDef[..., Any]:
-    """A custom operator that was pickled by name: its module defines it."""
+    """Return a custom operator that was pickled by name: its module defines it."""
     found = find_definition(name)
     if found is None:
         importlib.import_module(module)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.dispatch.conversion import is_tensor_like, plain_type
-from opwright.dispatch.registry import key_of_device
+from opwright.dispatch.registering import key_of_device
 from opwright.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]
@@ -15,7 +15,7 @@ __all__ = ["keys_of_devices"]
 def keys_of_devices(
     device_types: str | Sequence[str] | None, arguments: Sequence[tuple[Any, ...]], name: str
 ) -> list[DispatchKey]:
-    """The keys of kernels for these devices; None stands for all that have no kernel of their own.
+    """Return the keys of kernels for these devices; None stands for all that have no kernel of their own.
 
     Raises RuntimeError for an unknown device, ValueError where calls could not tell the device: there is neither a
     Tensor among the arguments nor a `device`.

@@ -1,4 +1,4 @@
-"""Autograd formulas of users: what may have one, and the wrapper that records calls for it."""
+"""Autograd formulas of users: operators that may have one, and the wrapper that records calls for it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Formula(LazyWrapper):
         self._code: OperatorCode | None = None
 
     def load(self) -> None:
-        """Render. Must not be called with the lock held."""
+        """Render the wrapper. Must not be called with the lock held."""
         code = self._code = code_of(self._operator.declaration, self._arrays, self._returns_arrays)
         context = context_of(self._operator, self._backward)
         signature = self._operator.signature

@@ -7,46 +7,31 @@ from typing import Any
 
 from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.saved import save
-from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, remove_rule, set_rule
+from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, set_rule
 from opwright.dispatch.operator import Operator
+from opwright.dispatch.rule_table import GivenRule
 from opwright.library.custom_ops.recording import context_of, new_node
 
-__all__ = ["JvpRule"]
+__all__ = ["give_jvp"]
 
 Function = Callable[..., Any]
 
 
-class JvpRule:
-    """`jvp(ctx, *tangents)`, registered: it gets a tangent or None for each positional argument, and what
-    `setup_context` saved, and returns the tangents of the results."""
-
-    __slots__ = ("_operator", "_rule", "name")
-
-    def __init__(self, operator: Operator, setup_context: Function | None, jvp: Function) -> None:
-        signature = operator.signature
-        inputs = tuple(each.position for each in signature.tensors if each.position < signature.positional)
-        outputs = tuple(range(len(signature.returns)))
-        formula = TangentFormula(
-            _computed(operator, setup_context, jvp, inputs),
-            tuple(range(len(signature.names))),
-            inputs,
-            outputs,
-            outputs,
-        )
-        self._operator = operator
-        self.name = operator.name
-        self._rule = ForwardRule(inputs, (formula,))
-        set_rule(operator, self._rule)
-
-    def remove(self) -> None:
-        """Take the rule back."""
-        remove_rule(self._operator, self._rule)
+def give_jvp(operator: Operator, setup_context: Function | None, jvp: Function) -> GivenRule[ForwardRule]:
+    """Make `jvp(ctx, *tangents)` the operator's forward rule. It gets a tangent or None for each positional argument,
+    and what `setup_context` saved, and returns the tangents of the results."""
+    signature = operator.signature
+    inputs = tuple(each.position for each in signature.tensors if each.position < signature.positional)
+    outputs = tuple(range(len(signature.returns)))
+    compute = _computed(operator, setup_context, jvp, inputs)
+    formula = TangentFormula(compute, tuple(range(len(signature.names))), inputs, outputs, outputs)
+    return set_rule(operator, ForwardRule(inputs, (formula,)))
 
 
 def _computed(
     operator: Operator, setup_context: Function | None, jvp: Function, inputs: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """The formula: arguments, tangents and results come one after the other."""
+    """Return what the formula gives: arguments, tangents and results come one after the other."""
     signature = operator.signature
     count, positional = len(signature.names), signature.positional
     context = context_of(operator, jvp)

@@ -10,15 +10,16 @@ from typing import Any
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import as_dtype
 from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import Wrapper, lock
+from opwright.dispatch.kernel_forms import Wrapper
 from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registry import Removable, register
+from opwright.dispatch.registering import Removable, register
+from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
 from opwright.library.custom_ops import vmap_rules
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
-from opwright.library.custom_ops.forward import JvpRule
+from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
 
@@ -43,7 +44,7 @@ def register_kernel(
     keys = keys_of_devices(device_types, find_operator(name).arguments, name)
 
     def register_function(function: Function) -> Function:
-        with lock:
+        with registry.lock:
             for key in keys:
                 _library(name, lib).impl(name, function, key)
         return function
@@ -73,7 +74,7 @@ def register_autograd(
     formula = Formula(operator, backward, setup_context)
     made: list[Callable[[], Removable]] = []
     if jvp is not None:
-        made.append(functools.partial(JvpRule, operator, setup_context, jvp))
+        made.append(functools.partial(give_jvp, operator, setup_context, jvp))
     made.append(lambda: register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
     _library(operator.name, lib).keep(*made)
     return None
@@ -137,7 +138,7 @@ def _library(name: str, given: Library | None) -> Library:
 
 
 def _name(op: Op) -> str:
-    """The whole name of an operator. Raises ValueError for what is none."""
+    """Return the whole name of an operator. Raises ValueError for what is none."""
     if isinstance(op, CustomOpDef):
         return op._qualname
     if isinstance(op, Operator):

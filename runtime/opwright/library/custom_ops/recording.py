@@ -1,5 +1,5 @@
-"""How calls of custom operators are recorded: with the formula that was registered, or so that a backward says that
-there is none."""
+"""Recorded calls of custom operators: with the formula that was registered, or so that a backward says that there is
+none."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class _NeedsInputGrad:
 
 
 class OperatorContext(FunctionCtx):
-    """What `setup_context` and `backward` of a custom operator share, and the node of its call. Rendered code makes it
-    without a constructor; each formula has a subclass."""
+    """The context that `setup_context` and `backward` of a custom operator share, and the node of its call. Rendered
+    code makes it without a constructor; each formula has a subclass."""
 
     backward: Callable[..., Any]
     operator: Operator
@@ -114,7 +114,7 @@ class OperatorContext(FunctionCtx):
             )
 
     def input_name(self, index: int) -> str:
-        """Which argument an edge is of."""
+        """Return which argument an edge is of."""
         names = self.operator.signature.names
         edges = [
             f"{name}[{item}]" if type(needs) is list else name
@@ -124,7 +124,7 @@ class OperatorContext(FunctionCtx):
         return f"argument '{edges[index]}'"
 
     def _flat(self, results: list[Any]) -> list[Any]:
-        """The gradients one by one; those of a list of Tensors come as a list of that length."""
+        """Return the gradients one by one; those of a list of Tensors come as a list of that length."""
         flat: list[Any] = []
         for position, (grad, needs) in enumerate(zip(results, self.needs_input_grad, strict=True)):
             if type(needs) is list:
@@ -176,7 +176,7 @@ def _structure(grad: Any) -> str:
 
 
 def context_of(operator: Operator, backward: Callable[..., Any]) -> type[OperatorContext]:
-    """The class of an operator's contexts, whose calls this function differentiates."""
+    """Return the class of an operator's contexts, whose calls this function differentiates."""
     signature = operator.signature
     return type(
         f"{operator.base}Backward",
@@ -192,8 +192,8 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
 
 
 def by_position(setup_context: Function | None, has_keywords: bool) -> Function | None:
-    """`setup_context` as rendered code calls it: with positional arguments, in PyTorch's order. It is documented to be
-    called by keyword."""
+    """Return `setup_context` as rendered code calls it: with positional arguments, in PyTorch's order. It is documented
+    to be called by keyword."""
     names = ("ctx", "inputs", "keyword_only_inputs", "output") if has_keywords else ("ctx", "inputs", "output")
     if setup_context is None:
         return None
@@ -232,14 +232,14 @@ def finish(node: OperatorContext, result: Any) -> Any:
 
 
 def _without_lists(node: OperatorContext, result: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """The results with what lists among them hold in their place; the node keeps the lengths of these."""
+    """Return the results with what lists among them hold in their place; the node keeps the lengths of these."""
     results = (result,) if type(result) is list else result
     node.lengths = tuple(len(each) if type(each) is list else None for each in results)
     return [item for each in results for item in (each if type(each) is list else (each,))]
 
 
 def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
-    """What the node knows of a result; a history for the result, if it can have a gradient."""
+    """Return what the node knows of a result; a history for the result, if it can have a gradient."""
     if not isinstance(result, Tensor):
         return None
     dtype = result.dtype

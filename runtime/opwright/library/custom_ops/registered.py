@@ -1,15 +1,15 @@
-"""What belongs to a custom operator, and goes with it: the operator itself and the kernels registered for it."""
+"""The operator and the kernels that belong to a custom operator, and go with it."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
-from opwright.dispatch.kernel_forms import Kernel, lock
-from opwright.dispatch.lost import lost_definitions
+from opwright.dispatch.kernel_forms import Kernel
 from opwright.dispatch.namespaces import forget
-from opwright.dispatch.operator import Operator, operators
-from opwright.dispatch.registry import Removable, register
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registering import Removable, register
+from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
 
 __all__ = ["Registered"]
@@ -27,16 +27,16 @@ class Registered:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
-        self._keep = lock.watch(self, functools.partial(_collect, operator, self._held))
+        self._keep = registry.lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
         """Register a kernel in place of the one for the same purpose."""
-        with lock:
+        with registry.lock:
             self.hold(purpose, register(self.operator, key, kernel, where=where))
 
     def hold(self, purpose: Any, made: Removable) -> None:
         """Keep what was registered, in place of what there was for the same purpose."""
-        with lock:
+        with registry.lock:
             earlier = self._held.pop(purpose, None)
             self._held[purpose] = made
             if earlier is not None:
@@ -44,20 +44,21 @@ class Registered:
 
     def drop(self, purpose: Any) -> None:
         """Take one registration back."""
-        with lock:
+        with registry.lock:
             earlier = self._held.pop(purpose, None)
             if earlier is not None:
                 earlier.remove()
 
     def current(self) -> Registered:
-        """The newest definition of the operator."""
+        """Return the newest definition of the operator."""
         found = self
         while found.replacement is not None:
             found = found.replacement
         return found
 
     def give_way(self, replacement: Registered) -> None:
-        """Take all registrations back; the operator too, unless the replacement goes on with it. The lock is held."""
+        """Take all registrations back; the operator too, unless the replacement goes on with it."""
+        registry.check_held()
         self.replacement = replacement
         self._keep()
         if replacement.operator is self.operator:
@@ -73,17 +74,16 @@ def _remove_all(held: dict[Any, Removable]) -> None:
 
 def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
     """Take back what nobody holds any more; errors about what is missing will say so."""
-    with lock:
-        is_defined = operators.get(operator.name) is operator
+    with registry.lock:
+        is_defined = registry.operators.get(operator.name) is operator
         _take_back(operator, held)
         if is_defined:
-            lost_definitions.note(f"{operator.namespace}::{operator.base}", operator.where)
-            lost_definitions.note(operator.name, operator.where)
+            registry.lost_definitions.note(operator.where, operator.packet_name, operator.name)
 
 
 def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
-    with lock:
+    with registry.lock:
         _remove_all(held)
-        operator.undefine()
+        registry.undefine(operator)
         operator.stub = None  # it holds the operator, which holds it
         forget(operator.namespace, operator.base)

@@ -1,4 +1,4 @@
-"""What a custom operator's function returned: of the declared types, and sharing memory with nothing it must not."""
+"""Results of a custom operator's function: of the declared types, and sharing memory with nothing they must not."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _WRITTEN_RULES: Final = "; an operator that returns the arguments it writes to h
 
 
 def result_checker(operator: Operator, function: Callable[..., Any]) -> Check:
-    """A function from a result and the arguments to what the call returns: arrays wrapped, a list for several returns
-    made a tuple. It raises RuntimeError for what the declaration does not allow."""
+    """Return a function from a result and the arguments to what the call returns: arrays wrapped, a list for several
+    returns made a tuple. It raises RuntimeError for what the declaration does not allow."""
     check_types = return_checker(operator, function, refuses_none=True)
     is_single = len(operator.signature.returns) == 1
 
@@ -46,7 +46,7 @@ def _error(operator: Operator, function: Callable[..., Any], problem: str) -> Ru
 
 
 def _wrapped(value: Any, held: list[Tensor]) -> Any:
-    """Arrays as Tensors: an argument's own as the argument."""
+    """Return arrays as Tensors: an argument's own as the argument."""
     if isinstance(value, Tensor) or value is None:
         return value
     if type(value) in (list, tuple):
@@ -60,8 +60,8 @@ def _wrapped(value: Any, held: list[Tensor]) -> Any:
 def _check_aliases(
     operator: Operator, function: Callable[..., Any], results: Iterable[Any], args: tuple[Any, ...]
 ) -> None:
-    """A result that is declared to be an argument is that argument; no other shares memory with an argument or another
-    result."""
+    """Check that a result that is declared to be an argument is that argument, and that no other shares memory with an
+    argument or another result."""
     signature = operator.signature
     known = [
         (f"argument '{name}'", tensor)
@@ -85,7 +85,7 @@ def _check_aliases(
 
 
 def _forget_base(result: Tensor) -> None:
-    """A view of what the function made for itself is nobody's view outside of it."""
+    """Make a view of what the function made for itself nobody's view outside of it."""
     assert result.extra is not None
     result.extra.base = None
     result.keys &= ~VIEW

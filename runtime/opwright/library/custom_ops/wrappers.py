@@ -1,4 +1,4 @@
-"""What serves custom operators at Meta and Autocast beside the functions of users."""
+"""Wrappers that serve custom operators at Meta and Autocast beside the functions of users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kernel = Callable[..., Any]
 
 
 def no_fake(operator: Operator) -> Kernel:
-    """At Meta, of an operator without a fake kernel: raises DispatchError."""
+    """Return a kernel of Meta, for an operator without a fake kernel: it raises DispatchError."""
 
     def call(*args: Any) -> Any:
         raise missing(operator, DispatchKey.Meta, 0)
@@ -27,7 +27,7 @@ def no_fake(operator: Operator) -> Kernel:
 
 
 def returning_written(operator: Operator) -> Kernel:
-    """At Meta, of an operator that returns what it writes to, or nothing. (ADInplaceOrView counts the write.)"""
+    """Return a kernel of Meta, for an operator that returns what it writes to, or nothing; ADInplaceOrView counts."""
 
     def call(*args: Any) -> Any:
         signature = operator.signature
@@ -38,8 +38,8 @@ def returning_written(operator: Operator) -> Kernel:
 
 
 def casting(dtypes: dict[str, DType], below: Kernel) -> Kernel:
-    """At Autocast: tensors that autocast concerns are cast to the dtype given for their device, and the kernel runs
-    without autocast."""
+    """Return a kernel of Autocast: tensors that autocast concerns are cast to the dtype given for their device, and the
+    kernel `below` runs without autocast."""
 
     def call(*args: Any) -> Any:
         with exclude_keys("Autocast"):

@@ -50,7 +50,7 @@ def infer_schema(
     op_name: str | None = None,
     tags: str | Iterable[str] | None = (),
 ) -> str:
-    """The schema that a function's annotations say, `op_name(Tensor x, *, float eps=0.5) -> Tensor`.
+    """Return the schema that a function's annotations say, `op_name(Tensor x, *, float eps=0.5) -> Tensor`.
 
     `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all Tensors. With the
     tag `inplace` or `out` the result is the argument written to. No other result may share memory with an argument.
@@ -62,7 +62,7 @@ def infer_schema(
 def infer(
     function: Callable[..., Any], mutates_args: Iterable[str], tags: str | Iterable[str] | None = ()
 ) -> InferredSchema:
-    """The schema of a function, in parts. Raises ValueError, as `infer_schema` does."""
+    """Return the schema of a function, in parts. Raises ValueError, as `infer_schema` does."""
     parameters, result = read_parameters(function)
     mutated = _mutated(function, mutates_args, parameters)
     arguments = [_argument(function, parameter, mutated) for parameter in parameters]
@@ -86,7 +86,7 @@ def infer(
 def _mutated(
     function: Callable[..., Any], mutates_args: Iterable[str], parameters: list[Parameter]
 ) -> frozenset[str] | None:
-    """The names of the arguments written to; None for all Tensors."""
+    """Return the names of the arguments written to; None for all Tensors."""
     if isinstance(mutates_args, str):
         if mutates_args == "unknown":
             return None

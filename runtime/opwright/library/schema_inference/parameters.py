@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
 
 
 def read_parameters(function: Callable[..., Any]) -> tuple[list[Parameter], Any]:
-    """The parameters of a function, and the annotation of what it returns; quoted annotations evaluated."""
+    """Return the parameters of a function, and the annotation of what it returns; quoted annotations evaluated."""
     if type(function) is types.FunctionType and not function.__dict__ and not function.__code__.co_flags & _VARIABLE:
         code = function.__code__
         if not code.co_posonlyargcount:
@@ -66,7 +66,7 @@ def read_parameters(function: Callable[..., Any]) -> tuple[list[Parameter], Any]
 
 
 def _of_code(function: types.FunctionType, code: types.CodeType) -> tuple[list[Parameter], Any]:
-    """The same for a plain function, at a tenth of what `inspect.signature` takes."""
+    """Read the parameters of a plain function, at a tenth of what `inspect.signature` takes."""
     annotations = function.__annotations__
     positional = code.co_argcount
     defaults = function.__defaults__ or ()
@@ -91,7 +91,7 @@ def _kind(function: Any) -> str:
 
 
 def _evaluated(function: Callable[..., Any], name: str, annotation: Any) -> Any:
-    """The annotation, what is quoted in it evaluated in the function's module, as far as there is anything to."""
+    """Return the annotation, with what is quoted in it evaluated in the function's module, as far as it can be."""
     if not isinstance(annotation, str) and not typing.get_args(annotation):
         return annotation
     holder = types.SimpleNamespace(__annotations__={name: annotation})

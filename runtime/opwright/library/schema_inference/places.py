@@ -20,7 +20,7 @@ _Place = tuple[str, str, int, int]  # a path, the text of it, and where in it
 def inference_error(
     function: Callable[..., Any], name: str, code: str, message: str, hint: str
 ) -> SchemaInferenceError:
-    """The error for a parameter, for `return`, or for the function as a whole (no name)."""
+    """Return the error for a parameter, for `return`, or for the function as a whole (no name)."""
     function = inspect.unwrap(function)
     signature = f"{function.__name__}{inspect.signature(function)}"
     place = _in_source(function, name) or _in_signature(signature, name)
@@ -31,7 +31,7 @@ def inference_error(
 
 
 def _in_source(function: Callable[..., Any], name: str) -> _Place | None:
-    """Where the parameter stands in the file; None where there is no file to be read, or it has changed since."""
+    """Return where the parameter stands in the file; None where no file can be read, or it has changed since."""
     try:
         path = inspect.getsourcefile(function) or "<unknown>"
         lines, _ = inspect.findsource(function)
@@ -58,7 +58,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def _definition_at(tree: ast.AST, line: int) -> _Definition | None:
-    """The function whose code begins at a line: with its first decorator, if it has any."""
+    """Return the function whose code begins at a line: with its first decorator, if it has any."""
     for node in ast.walk(tree):
         if isinstance(node, _Definition):
             decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
@@ -68,7 +68,7 @@ def _definition_at(tree: ast.AST, line: int) -> _Definition | None:
 
 
 def _part(definition: _Definition, name: str) -> ast.expr | ast.arg | _Definition:
-    """The parameter of that name, or the annotation of what is returned; the definition itself where there is none."""
+    """Return the parameter of that name, or the annotation of what is returned; the definition where there is none."""
     if name == "return":
         return getattr(definition, "returns", None) or definition
     listed = definition.args
@@ -77,7 +77,7 @@ def _part(definition: _Definition, name: str) -> ast.expr | ast.arg | _Definitio
 
 
 def _in_signature(signature: str, name: str) -> _Place:
-    """Where the parameter stands in the signature as Python shows it, for functions of no file."""
+    """Return where the parameter stands in the signature as Python shows it, for functions of no file."""
     if name == "return" and "->" in signature:
         start = signature.rindex("->") + len("-> ")
         return "<function>", signature, start, len(signature)

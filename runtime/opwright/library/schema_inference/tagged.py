@@ -27,7 +27,7 @@ class Argument(NamedTuple):
 
 
 def tagged_returns(function: Callable[..., Any], tags: tuple[Tag, ...], arguments: list[Argument], returns: str) -> str:
-    """The returns with the aliases that `inplace` and `out` say; the rules of these tags held."""
+    """Return the returns with the aliases that `inplace` and `out` say; the rules of these tags held."""
     if Tag.inplace not in tags and Tag.out not in tags:
         return returns
     mutated = [position for position, argument in enumerate(arguments) if argument.is_mutated]
@@ -51,7 +51,7 @@ _TAG_RULES: Final = (
 
 
 def _inplace_problem(arguments: list[Argument], mutated: list[int], returns: str) -> tuple[str, str]:
-    """What is wrong, and at which parameter; nothing if the texts are empty."""
+    """Return what is wrong, and at which parameter; nothing if the texts are empty."""
     if not arguments or arguments[0].kwarg_only:
         return "", "the tag inplace requires a positional Tensor argument"
     first = arguments[0]

@@ -58,7 +58,7 @@ RESULTS: Final = (
 
 
 def parameter_type(annotation: Any) -> str | None:
-    """The type that a parameter annotated so has in a schema; None where there is none."""
+    """Return the type that a parameter annotated so has in a schema; None where there is none."""
     without = _of_optional(annotation)
     if without is not None:
         found = _list_type(without) or _base_type(without)
@@ -67,7 +67,7 @@ def parameter_type(annotation: Any) -> str | None:
 
 
 def result_type(annotation: Any) -> str | None:
-    """The type that a result annotated so has in a schema; None where there is none."""
+    """Return the type that a result annotated so has in a schema; None where there is none."""
     items = _arguments(annotation, (tuple,))
     if items is not None and len(items) == 2 and items[1] is ...:
         annotation = list[items[0]]  # type: ignore[valid-type]  # any number of them
@@ -83,7 +83,7 @@ def holds_arrays(annotation: Any) -> bool:
 
 
 def tuple_items(annotation: Any) -> tuple[Any, ...] | None:
-    """X and Y of `tuple[X, Y]`; None for anything else, `tuple[X, ...]` among it."""
+    """Return X and Y of `tuple[X, Y]`; None for anything else, `tuple[X, ...]` among it."""
     if typing.get_origin(annotation) is not tuple:
         return None
     items = typing.get_args(annotation)
@@ -91,7 +91,7 @@ def tuple_items(annotation: Any) -> tuple[Any, ...] | None:
 
 
 def list_instead(annotation: Any) -> str | None:
-    """`list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, where that is a type."""
+    """Return `list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, where that is a type."""
     items = [item for item in typing.get_args(annotation) if item is not ...]
     if typing.get_origin(annotation) is not tuple or not items or any(item != items[0] for item in items):
         return None
@@ -129,12 +129,12 @@ def _list_type(annotation: Any) -> str | None:
 
 
 def _arguments(annotation: Any, origins: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """What stands in the brackets of `list[X]`; None where it is another type, or has none."""
+    """Return what stands in the brackets of `list[X]`; None where it is another type, or has none."""
     return typing.get_args(annotation) or None if typing.get_origin(annotation) in origins else None
 
 
 def _of_optional(annotation: Any) -> Any:
-    """X of `X | None` and `Optional[X]`; None for anything else."""
+    """Return X of `X | None` and `Optional[X]`; None for anything else."""
     if typing.get_origin(annotation) not in (typing.Union, types.UnionType):
         return None
     items = typing.get_args(annotation)
@@ -143,7 +143,7 @@ def _of_optional(annotation: Any) -> Any:
 
 
 def written_default(value: Any, text: str) -> tuple[str, Any]:
-    """A default of a parameter of this type as a schema writes it, and as an Operator's argument holds it.
+    """Return a default of a parameter of this type as a schema writes it, and as an Operator's argument holds it.
 
     Raises TypeError or RuntimeError for a value that the type does not take.
     """

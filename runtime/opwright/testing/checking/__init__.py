@@ -1,4 +1,4 @@
-"""Whether operators keep to their contracts: `opcheck` with given arguments, `opcheck_all` with drawn ones."""
+"""Contracts of operators, checked: `opcheck` with given arguments, `opcheck_all` with drawn ones."""
 
 from opwright.testing.checking.drawn import Failure, draw_samples, opcheck_all
 from opwright.testing.checking.running import opcheck, operator_of, tests_of

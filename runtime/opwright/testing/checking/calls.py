@@ -1,4 +1,4 @@
-"""One call of an operator, to be made again and again: its arguments by name, copies of them, results by place."""
+"""A call of an operator, to be made again and again: its arguments by name, copies of them, results by place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Call", "Operand", "drawing_again", "results_of"]
 
 
 class Operand(NamedTuple):
-    """A Tensor of a call: what messages call it, where it stands among arguments or results, and the Tensor."""
+    """A Tensor of a call: the name that messages give it, its place among arguments or results, and the Tensor."""
 
     name: str
     position: int
@@ -42,26 +42,26 @@ class Call:
 
     @classmethod
     def of(cls, operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
-        """The call with these arguments; arrays become Tensors over their memory. Raises ArgumentError."""
+        """Return the call with these arguments; arrays become Tensors over their memory. Raises ArgumentError."""
         bound = operator.signature.bind(tuple(args), dict(kwargs))
         for argument in operator.signature.tensors:
             bound[argument.position] = _wrapped(bound[argument.position])
         return cls(operator, bound)
 
     def __call__(self) -> Any:
-        """The result."""
+        """Make the call, and return its result."""
         return self.operator.call(*self.arguments)
 
     def copied(self, *, may_require_grad: bool = False) -> Call:
-        """The call with Tensors in memory of their own, layouts and sharing kept."""
+        """Return the call with Tensors in memory of their own, layouts and sharing kept."""
         return self.converted(Copies(may_require_grad=may_require_grad))
 
     def converted(self, convert: Callable[[Tensor], Any]) -> Call:
-        """The call with something else for each Tensor."""
+        """Return the call with something else for each Tensor."""
         return Call(self.operator, [converted_value(value, convert) for value in self.arguments])
 
     def with_argument(self, position: int, value: Any) -> Call:
-        """The call with another value for one argument."""
+        """Return the call with another value for one argument."""
         return Call(self.operator, [*self.arguments[:position], value, *self.arguments[position + 1 :]])
 
     @property
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def written(self) -> list[Operand]:
-        """The Tensors that the declaration says are written to."""
+        """Return the Tensors that the declaration says are written to."""
         return [operand for operand in self.operands if operand.position in self.operator.signature.written]
 
 
@@ -86,7 +86,7 @@ def drawing_again(call: Call) -> keeping_states:
 
 
 def results_of(operator: Operator, result: Any) -> list[Operand]:
-    """The Tensors of a result, `result 1[0]` for those of lists."""
+    """Return the Tensors of a result, `result 1[0]` for those of lists."""
     if len(operator.signature.returns) == 1:
         return [Operand(f"the result{index}", 0, tensor) for index, tensor in _tensors(result)]
     return [

@@ -1,4 +1,4 @@
-"""What is known of results without data, beside the real results of the same call."""
+"""The comparison of results without data with the real results of the same call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = dict[str, Any]
 
 
 def difference(fake: Call, found: Any, real: Call, wanted: Any, env: ShapeEnv | None) -> str | None:
-    """How the results of a call without data, and what it wrote to, differ from the real ones; None if in nothing."""
+    """Return how a call's results and writes without data differ from the real ones; None if in nothing."""
     problem = _structure_difference(found, wanted, "the result" if len(fake.operator.signature.returns) == 1 else "")
     if problem is not None:
         return problem
@@ -36,7 +36,7 @@ def _compared(call: Call, result: Any) -> list[Operand]:
 
 
 def _structure_difference(found: Any, wanted: Any, name: str) -> str | None:
-    """Different numbers of results, or other kinds of values among them."""
+    """Return how results differ in number, or in the kinds of values among them."""
     if isinstance(found, list | tuple) and isinstance(wanted, list | tuple):
         what = name or "the results"
         if len(found) != len(wanted):
@@ -65,7 +65,7 @@ def _kind(value: Any) -> str:
 
 
 def tensor_difference(fake: Operand, real: Operand, values: Values) -> str | None:
-    """How the metadata of a Tensor without data differs from that of the real one."""
+    """Return how the metadata of a Tensor without data differs from that of the real one."""
     one, other = fake.tensor, real.tensor
     if one.dtype != other.dtype:
         return _mismatch("Dtype", real.name, dtype_name(one.dtype), dtype_name(other.dtype))
@@ -85,8 +85,8 @@ def tensor_difference(fake: Operand, real: Operand, values: Values) -> str | Non
 
 
 def _other_stride(fake: Tensor, real: Tensor, values: Values) -> int | None:
-    """The first dimension that lies otherwise. It does not matter where there is one element at most, and is unknown
-    where a size is that only data tells."""
+    """Return the first dimension that lies otherwise. It does not matter where there is one element at most, and is
+    unknown where a size is that only data tells."""
     if not real.numel():
         return None
     for dim, (stride, wanted) in enumerate(zip(fake.stride(), real.stride(), strict=True)):
@@ -105,7 +105,7 @@ def _shown(sizes: Any) -> str:
 
 
 def _range_difference(env: ShapeEnv, values: Values, found: Any) -> str | None:
-    """A size outside of what `new_dynamic_size(min=, max=)` said of it."""
+    """Return a size outside of what `new_dynamic_size(min=, max=)` said of it."""
     for name, symbol in env.symbols.items():
         low, high = symbol.range
         if symbol.hint is None and name in values and not low <= values[name] <= high:
@@ -127,7 +127,7 @@ def _number_difference(found: Any, wanted: Any, values: Values) -> str | None:
 
 
 def _alias_difference(fake: Call, found: Any, real: Call, wanted: Any) -> str | None:
-    """A result in the memory of an argument or another result, in one of the two calls alone."""
+    """Return a result in the memory of an argument or another result, in one of the two calls alone."""
     mine, theirs = (_aliases(call, result) for call, result in ((fake, found), (real, wanted)))
     for name, shared in mine.items():
         if shared != theirs[name]:

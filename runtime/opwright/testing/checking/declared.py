@@ -1,4 +1,4 @@
-"""What a declaration says of memory, read off its alias annotations; and the declaration that would have been true."""
+"""Declarations of memory, read off alias annotations; and the declaration that would have been true."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Declared:
         return _meet(self.returns[result], self.returns[other])
 
     def with_write(self, argument: int) -> str:
-        """The declaration in which that argument is written to."""
+        """Return the declaration in which that argument is written to."""
         name = self._operator.signature.names[argument]
         letter = next(iter(self.arguments[argument] - {"*"}), self._free_letter())
         return f"write `{_annotated(self._arguments[argument], f'{letter}!')} {name}` in its schema"
 
     def with_alias(self, result: int, argument: int) -> str:
-        """The declaration in which that result may be a view of the argument."""
+        """Return the declaration in which that result may be a view of the argument."""
         name = self._operator.signature.names[argument]
         letter = next(iter(self.arguments[argument] - {"*"}), self._free_letter())
         is_write = "!" if argument in self._operator.signature.written else ""

@@ -46,8 +46,8 @@ def opcheck_all(
     rtol: float | None = None,
     given: Iterable[Sample] | None = None,
 ) -> list[Failure]:
-    """`opcheck` with arguments drawn from the schema, of all dtypes and layouts that the operator takes, or those
-    `given`; where it is differentiable, with Tensors that require grad.
+    """Check as `opcheck` does, with arguments drawn from the schema, of all dtypes and layouts that the operator takes,
+    or those `given`; where it is differentiable, with Tensors that require grad.
 
     Returns what failed, and raises OpCheckError with all of it unless `raise_exception` is false; also where no
     arguments are found that the operator takes.
@@ -74,7 +74,7 @@ def opcheck_all(
 
 
 def _listed(operator: Operator, failures: list[Failure], count: int) -> str:
-    """All failures, those of one test with one message once."""
+    """Return the text of all failures, those of one test with one message once."""
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
         groups.setdefault((failure.test, f"{type(failure.error).__name__}: {failure.error}"), []).append(failure)
@@ -88,13 +88,13 @@ def _listed(operator: Operator, failures: list[Failure], count: int) -> str:
 
 
 def draw_samples(operator: Operator) -> list[Sample]:
-    """Arguments that an operator takes. Its fake kernel has no say where nothing passes it: it may be what is wrong."""
+    """Return arguments that an operator takes. A fake kernel has no say where nothing passes it: it may be wrong."""
     found = list(samples(operator)) or list(samples(operator, by_fakes=False))
     return [_with_gradients(operator, sample) for sample in found]
 
 
 def _with_gradients(operator: Operator, sample: Sample) -> Sample:
-    """The sample with Tensors that require grad, if the operator can then be differentiated."""
+    """Return the sample with Tensors that require grad, if the operator can then be differentiated."""
 
     def convert(tensor: Tensor) -> Tensor:
         is_real = tensor.dtype in FLOATING or tensor.dtype in COMPLEX

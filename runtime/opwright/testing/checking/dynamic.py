@@ -35,7 +35,7 @@ def check_dynamic(call: Call, *, is_dynamic: bool = True, atol: float | None = N
 
 
 def _check_values(call: Call, atol: float | None, rtol: float | None) -> None:
-    """The same results, and the same written, where the arguments lie one after the other in memory of their own."""
+    """Check that results and writes are the same where arguments lie one after the other in memory of their own."""
     with no_grad():
         given = call.copied()
         wanted = _run(given)
@@ -79,7 +79,7 @@ def _is_shared(call: Call) -> bool:
 
 
 def _check_without_data(call: Call, env: ShapeEnv | None) -> None:
-    """Forward and backward, of real Tensors and of fakes."""
+    """Check forward and backward of fakes against those of real Tensors."""
     with enable_grad():
         real = _unwritten_leaves(call.copied(may_require_grad=True))
         wanted = _run(real)
@@ -99,7 +99,7 @@ def _check_without_data(call: Call, env: ShapeEnv | None) -> None:
 
 
 def _gradient_difference(real: Call, wanted: Any, fake: Call, found: Any, mode: FakeTensorMode) -> str | None:
-    """How the gradients of a backward pass without data differ."""
+    """Return how the gradients of a backward pass without data differ."""
     inputs = _gradients(real, wanted)
     if not inputs:
         return None
@@ -134,7 +134,7 @@ def _gradients(call: Call, result: Any) -> list[tuple[Operand, Tensor | None]]:
 
 
 def _unwritten_leaves(call: Call) -> Call:
-    """The call with results of leaves where it writes to leaves that require grad: as functionalised calls do."""
+    """Return the call with results of leaves where it writes to leaves that require grad, as functionalised ones do."""
     leaves = [each.tensor for each in call.written if each.tensor.requires_grad and each.tensor.is_leaf]
 
     def convert(tensor: Tensor) -> Tensor:

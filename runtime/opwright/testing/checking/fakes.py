@@ -59,7 +59,7 @@ def may_refuse(operator: Operator, error: Exception, env: ShapeEnv | None) -> bo
 
 
 def call_fake(fake: Call, mode: FakeTensorMode) -> Any:
-    """The result of a call in a mode. Raises ContractError where there is no fake kernel."""
+    """Return the result of a call in a mode. Raises ContractError where there is no fake kernel."""
     try:
         with mode:
             return fake()

@@ -1,4 +1,4 @@
-"""What a call did to memory: which arguments it wrote to, and which results lie in whose memory."""
+"""Observations of a call's effect on memory: which arguments it wrote to, and which results lie in whose memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Contents:
         self._before = [_content(operand.tensor) for operand in operands]
 
     def changed(self) -> list[Operand]:
-        """The tensors that are not as they were."""
+        """Return the tensors that are not as they were."""
         return [
             operand
             for operand, before in zip(self._operands, self._before, strict=True)
@@ -39,8 +39,8 @@ def _content(tensor: Tensor) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Observed:
-    """`written` are the arguments that changed, `views` pairs of a result and the argument in whose memory it lies,
-    `twins` pairs of results in one memory. All are Tensors of the call."""
+    """The effect of a call on its Tensors: `written` are the arguments that changed, `views` pairs of a result and the
+    argument in whose memory it lies, `twins` pairs of results in one memory. All are Tensors of the call."""
 
     call: Call
     result: Any

@@ -18,8 +18,8 @@ __all__ = ["with_other_sizes"]
 
 
 def with_other_sizes(call: Call) -> Iterator[Call]:
-    """The call with each distinct size twice as large, or where the operator does not take that, with one of them.
-    Sizes among numbers follow, where the operator takes that alone. Values are repeated: positions stay valid."""
+    """Yield the call with each distinct size twice as large, or where the operator does not take that, with one of
+    them. Sizes among numbers follow, where the operator takes that alone. Values are repeated: positions stay valid."""
     if not call.operands or _share_memory(call):
         return
     sizes = sorted({size for each in call.operands for size in each.tensor.shape if size > 1})
@@ -32,7 +32,7 @@ def with_other_sizes(call: Call) -> Iterator[Call]:
 
 
 def _resized(call: Call, sizes: dict[int, int]) -> Iterator[Call]:
-    """The call with these sizes in place of others: of Tensors alone, and of numbers too."""
+    """Yield the call with these sizes in place of others: of Tensors alone, and of numbers too."""
     if not sizes:
         return
     tensors = call.converted(_Resize(sizes))
@@ -50,14 +50,14 @@ def _with_sizes(value: Any, sizes: dict[int, int]) -> Any:
 
 
 class _Resize:
-    """Makes of a Tensor one of other sizes, dimensions in the same order in memory; of one Tensor one."""
+    """A map from Tensors to ones of other sizes, dimensions in the same order in memory; from one Tensor to one."""
 
     def __init__(self, sizes: dict[int, int]) -> None:
         self._sizes = sizes
         self._made: dict[int, Tensor] = {}
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        """The Tensor with the sizes."""
+        """Return the Tensor with the sizes."""
         made = self._made.get(id(tensor))
         if made is None:
             order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride()[dim])

@@ -1,4 +1,4 @@
-"""Part of `test_schema`: a call with plain arrays, and with arrays beside Tensors, gives what the call with Tensors
+"""A part of `test_schema`: a call with plain arrays, and with arrays beside Tensors, gives what the call with Tensors
 gives."""
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _problem(call: tuple[Call, Any], known: tuple[Call, Any], has_values: bool) 
 
 
 def _given(call: Call, result: Any) -> list[Operand]:
-    """The Tensors that a call gave, or arrays as such: results, then written arguments."""
+    """Return the Tensors that a call gave, or arrays as such: results, then written arguments."""
     operator = call.operator
     found = results_of(operator, _wrapped(result))
     for position in sorted(operator.signature.written):

@@ -59,7 +59,7 @@ def _has_autograd_kernel(call: Call) -> bool:
 
 
 def _refuse_other_history(call: Call, results: list[Operand]) -> None:
-    """Results know what made them through what the kernel called: no formula of the operator's own."""
+    """Refuse results that know what made them through what the kernel called: no formula of the operator's own."""
     for result in results:
         if any(result.tensor is operand.tensor for operand in call.operands):
             continue
@@ -83,13 +83,13 @@ def _registered(operator: Operator) -> list[str]:
 
 
 def differentiable(results: list[Operand]) -> list[Operand]:
-    """The results that a backward pass can begin at."""
+    """Return the results that a backward pass can begin at."""
     refused = NotImplementedNode, WarnNotImplementedNode
     return [each for each in results if each.tensor.requires_grad and not isinstance(each.tensor.grad_fn, refused)]
 
 
 def incoming_gradients(results: list[Operand]) -> list[Operand]:
-    """The gradients of the sum of all elements of results: ones."""
+    """Return the gradients of the sum of all elements of results: ones."""
     return [
         Operand(f"the gradient of {each.name}", each.position, each.tensor.detach().new_ones(list(each.tensor.shape)))
         for each in results
@@ -99,7 +99,7 @@ def incoming_gradients(results: list[Operand]) -> list[Operand]:
 def gradients(
     call: Call, results: list[Operand], incoming: list[Operand], *, retain_graph: bool = False
 ) -> list[tuple[Operand, Tensor | None]]:
-    """The inputs that require grad, each with its gradient, if it has one, from those of these results."""
+    """Return the inputs that require grad, each with its gradient, if it has one, from those of these results."""
     inputs = [operand for operand in call.operands if operand.tensor.requires_grad]
     outputs, given = [each.tensor for each in results], [each.tensor for each in incoming]
     found = grad(outputs, [each.tensor for each in inputs], given, retain_graph, allow_unused=True)

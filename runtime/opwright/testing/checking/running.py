@@ -91,7 +91,7 @@ def run_test(
 
 
 def operator_of(op: object) -> Operator:
-    """The one operator that is meant. Raises ValueError for what is none, RuntimeError for several."""
+    """Return the one operator that is meant. Raises ValueError for what is none, RuntimeError for several."""
     if isinstance(op, CustomOpDef):
         return op._opoverload
     if isinstance(op, str):
@@ -113,7 +113,7 @@ def operator_of(op: object) -> Operator:
 
 
 def tests_of(operator: Operator, test_utils: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the tests that are asked for; None stands for the usual ones. Raises ValueError."""
+    """Return the names of the tests that are asked for; None stands for the usual ones. Raises ValueError."""
     if test_utils is None:
         return _DEFAULT if vmap_rules.find(operator.name) is None else (*_DEFAULT, "test_vmap")
     if test_utils == "ALL":

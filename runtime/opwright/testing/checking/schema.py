@@ -31,7 +31,7 @@ def check_schema(call: Call) -> None:
 
 
 def undeclared(observed: Observed, declared: Declared) -> Iterator[str]:
-    """What a call did that its declaration does not say."""
+    """Yield what a call did that its declaration does not say."""
     operator = observed.call.operator
     for operand in observed.written:
         if not any(share_memory(operand.tensor, other.tensor) for other in observed.call.written):
@@ -69,7 +69,7 @@ def _undeclared_view(call: Call, declared: Declared, result: Operand, operand: O
 
 
 def _not_performed(call: Call, observed: Observed, declared: Declared) -> Iterator[str]:
-    """What the declaration says that a call did not do, where it could have."""
+    """Yield what the declaration says that a call did not do, where it could have."""
     operator = call.operator
     if declared.is_composite:
         return

@@ -17,7 +17,7 @@ __all__ = ["Aliasing", "Mutation", "SchemaCheckMode"]
 
 
 class Mutation(NamedTuple):
-    """An operator wrote to an argument."""
+    """An operator's write to an argument."""
 
     op_name: str
     arg_name: str
@@ -32,7 +32,7 @@ class Aliasing(NamedTuple):
 
 
 class SchemaCheckMode(TorchDispatchMode):
-    """In its block, operators that write or share memory otherwise than declared raise ContractError.
+    """A block in which operators that write or share memory otherwise than declared raise ContractError.
 
     `ops` are the names of those called, in order; `mutated` and `aliasing` what they did. Semantics:
     `torch._subclasses.schema_check_mode.SchemaCheckMode`, whose name for an argument `self` is `input`.

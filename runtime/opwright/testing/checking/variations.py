@@ -40,8 +40,8 @@ def _changes(call: Call, place: int) -> bool:
 
 
 def _variations(call: Call, place: int) -> Iterator[Call]:
-    """First with other values where the write should be, then in the other Tensors, then with Tensors of other dtypes
-    (integers are rounded already), then with other numbers."""
+    """Yield the call with other values where the write should be, then in the other Tensors, then with Tensors of other
+    dtypes (integers are rounded already), then with other numbers."""
     others = [number for number in range(len(call.operands)) if number != place]
     for places in ([place], [place, *others], *([number] for number in others)):
         for values in (_mirrored, _not_numbers, _first_mirrored):
@@ -66,7 +66,7 @@ def _with_values(call: Call, places: list[int], values: Any) -> Call:
 
 
 def _of_dtype(call: Call, dtype: DType, other: DType) -> Call:
-    """The call with Tensors of another dtype in place of those of one, with values that only it can have."""
+    """Return the call with Tensors of another dtype in place of those of one, with values that only it can have."""
     fraction = 0.25 + 0.5j if other is complex64 else 0.25
 
     def convert(tensor: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ def _of_dtype(call: Call, dtype: DType, other: DType) -> Call:
 
 
 def _mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Values of the other sign, large ones."""
+    """Return values of the other sign, large ones."""
     if array.dtype.kind in "biu":
         return np.asarray(np.invert(array))
     wide = array if array.dtype.kind == "c" else array.astype(np.float64)
@@ -85,14 +85,14 @@ def _mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _first_mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The first element mirrored, in a mask that is true for none."""
+    """Return a tensor with the first element mirrored, in a mask that is true for none."""
     made = array.copy()
     made[(0,) * made.ndim] = _mirrored(made)[(0,) * made.ndim]
     return made
 
 
 def _not_numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """NaN everywhere; zeros in place of integers."""
+    """Return NaN everywhere; zeros in place of integers."""
     return np.zeros_like(array) if array.dtype.kind in "biu" else np.full_like(array, np.nan)
 
 

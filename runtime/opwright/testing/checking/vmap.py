@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from opwright.autograd import no_grad
-from opwright.autograd.gradients import aten
+from opwright.dispatch.aten import aten
 from opwright.errors import ContractError
 from opwright.library.custom_ops import vmap_rules
 from opwright.tensors.tensor import Tensor
@@ -17,7 +17,7 @@ __all__ = ["check_vmap"]
 
 
 class VmapInfo(NamedTuple):
-    """What a rule is told of the `vmap` around the call."""
+    """The facts that a rule is told of the `vmap` around the call."""
 
     batch_size: int
     randomness: str
@@ -32,11 +32,11 @@ def check_vmap(call: Call, *, atol: float | None = None, rtol: float | None = No
     with no_grad():
         samples = _samples(call)
         for places, dim in _batches(call):
-            _check_batch(rule.function, samples, places, dim, atol, rtol)
+            _check_batch(rule, samples, places, dim, atol, rtol)
 
 
 def _samples(call: Call) -> list[Call]:
-    """The call, and one with the values of its Tensors in the opposite order if the operator takes them."""
+    """Return the call, and one with the values of its Tensors in the opposite order if the operator takes them."""
     flipped = call.converted(lambda tensor: tensor.detach().flatten().flip([0]).reshape(list(tensor.shape)))
     try:
         flipped.copied()()
@@ -46,7 +46,7 @@ def _samples(call: Call) -> list[Call]:
 
 
 def _batches(call: Call) -> Iterator[tuple[list[int], int]]:
-    """Which operands are batched, and along which dimension: each by itself, then all, at the front and at the back."""
+    """Yield which operands are batched, and along which dimension: each by itself, then all, at front and back."""
     places = [p for p, each in enumerate(call.operands) if each.position < call.operator.signature.positional]
     yield from (([place], 0) for place in places)
     if places[1:]:
@@ -66,7 +66,7 @@ def _check_batch(
         tensors = [sample.operands[place].tensor.detach() for sample in samples]
         at = tensors[0].dim() if dim == -1 else dim
         dims[place] = at
-        batched = _replaced(batched, place, aten("stack")(tensors, at))
+        batched = _replaced(batched, place, aten["stack.default"](tensors, at))
     split = operator.signature.positional
     kwargs = dict(zip(operator.signature.names[split:], batched.arguments[split:], strict=True))
     info = VmapInfo(len(samples), "error")
@@ -86,7 +86,7 @@ def _check_batch(
 
 
 def _mixed(samples: list[Call], places: list[int], number: int) -> Call:
-    """One sample's Tensors for what is batched, the first one's for the rest; as copies, which the call may write."""
+    """Return one sample's Tensors for what is batched, else the first one's; copies, which the call may write."""
     call = samples[0]
     for place in places:
         call = _replaced(call, place, samples[number].operands[place].tensor)
@@ -105,7 +105,7 @@ def _replaced(call: Call, place: int, tensor: Tensor) -> Call:
 
 
 def _in_dims(call: Call, dims: dict[int, int]) -> tuple[Any, ...]:
-    """For each positional argument the dimension of its batch, None, or a list of these."""
+    """Return, for each positional argument, the dimension of its batch, None, or a list of these."""
     places = iter(range(len(call.operands)))
 
     def dims_of(value: Any) -> Any:
@@ -119,7 +119,7 @@ def _in_dims(call: Call, dims: dict[int, int]) -> tuple[Any, ...]:
 
 
 def _taken(output: Any, out_dims: Any, number: int, size: int) -> Any:
-    """One sample of a rule's output."""
+    """Return one sample of a rule's output."""
     if isinstance(output, Tensor):
         if out_dims is None:
             return output

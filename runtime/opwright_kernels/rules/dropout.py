@@ -1,4 +1,4 @@
-"""What dropout gives: the elements, and which of them were kept."""
+"""Results of dropout: the elements, and which of them were kept."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from opwright.rules.factories import like
 
 
 def native_dropout(input: Any, p: float, train: bool | None) -> Plan:
-    """Like `input`. Raises RuntimeError for no probability, and for integers, which cannot be scaled; unless nothing
-    is dropped."""
+    """Plan a result like `input`. Raises RuntimeError for no probability, and for integers, which cannot be scaled;
+    unless nothing is dropped."""
     if train is None or train:
         if not 0 <= p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -24,5 +24,5 @@ def native_dropout(input: Any, p: float, train: bool | None) -> Plan:
 
 
 def dropout_mask(input: Any) -> Plan:
-    """A bool for each element."""
+    """Plan a bool for each element."""
     return like(input, dtype=bool_)

@@ -12,7 +12,7 @@ from opwright.rules.factories import overwritten
 
 
 def embedding(weight: Any, indices: Any) -> Plan:
-    """A row of `weight` for each index: the shape of `indices`, and the length of a row. Contiguous."""
+    """Plan a row of `weight` for each index: the shape of `indices`, and the length of a row. Contiguous."""
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, but its size is {list(weight.shape)}")
     check_indices(indices)
@@ -21,7 +21,7 @@ def embedding(weight: Any, indices: Any) -> Plan:
 
 
 def embedding_renorm(self: Any, indices: Any) -> Plan:
-    """The whole table, to be written in place as it is. Raises RuntimeError unless it has two dimensions."""
+    """Plan the whole table, to be written in place as it is. Raises RuntimeError unless it has two dimensions."""
     if self.ndim != 2:
         raise RuntimeError(f"expected a table of 2 dimensions, but its size is {list(self.shape)}")
     check_indices(indices)

@@ -26,7 +26,7 @@ def scattered(
     reduce: str | None = None,
     choices: str = "",
 ) -> Plan:
-    """`self` with elements of `src`, or a number, at the positions along `dim` that an index of its own shape or a
+    """Plan `self` with elements of `src`, or a number, at the positions along `dim` that an index of its own shape or a
     smaller one gives; contiguous.
 
     `choices`: the names that `reduce` may be. Raises RuntimeError where shapes, dtypes, `reduce` or the number
@@ -80,7 +80,7 @@ def index_written(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> Plan:
-    """`self` with slices of `source` written along `dim` (`index_add`, `index_reduce`); contiguous.
+    """Plan `self` with slices of `source` written along `dim` (`index_add`, `index_reduce`); contiguous.
 
     Raises IndexError for an index that is no vector, RuntimeError where shapes, dtypes or `alpha` do not fit.
     """
@@ -112,7 +112,7 @@ def index_written(
 
 
 def index_copied(self: Any, dim: int, index: Any, source: Any) -> Plan:
-    """`self` with slices of `source` in place of its own along `dim`; contiguous.
+    """Plan `self` with slices of `source` in place of its own along `dim`; contiguous.
 
     Raises IndexError or RuntimeError where they do not fit.
     """
@@ -140,7 +140,7 @@ def index_copied(self: Any, dim: int, index: Any, source: Any) -> Plan:
 
 
 def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
-    """`self` with a number, or that of a 0-dim array, in the slices of `dim` that a vector names; strides are kept."""
+    """Plan `self` with a number, or a 0-dim array's, in the slices of `dim` that a vector names; strides are kept."""
     if not isinstance(value, NUMBERS) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -158,7 +158,7 @@ def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
 
 
 def put(self: Any, index: Any, source: Any) -> Plan:
-    """`self` with elements of `source` at positions in the whole array; strides are kept."""
+    """Plan `self` with elements of `source` at positions in the whole array; strides are kept."""
     _check_same_dtype("put", self, source)
     if index.dtype != int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
@@ -173,7 +173,7 @@ def put(self: Any, index: Any, source: Any) -> Plan:
 
 
 def taken(self: Any, index: Any) -> Plan:
-    """The elements of `self` at positions in the whole array; the shape of the index, contiguous."""
+    """Plan the elements of `self` at positions in the whole array; the shape of the index, contiguous."""
     if index.dtype != int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
@@ -183,7 +183,7 @@ def taken(self: Any, index: Any) -> Plan:
 
 
 def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
-    """`self` with elements of `source` where a mask is true; the two broadcast; contiguous."""
+    """Plan `self` with elements of `source` where a mask is true; the two broadcast; contiguous."""
     if mask.dtype != bool_:
         raise RuntimeError(f"masked_scatter only supports boolean masks, but got mask with dtype {mask.dtype}")
     _check_same_dtype("masked_scatter", self, source)

@@ -20,7 +20,7 @@ _DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
 def uniform(self: Any, from_: float, to: float) -> Plan:
-    """Numbers in [from, to), floating-point or complex. Raises RuntimeError for from > to."""
+    """Plan numbers in [from, to), floating-point or complex. Raises RuntimeError for from > to."""
     plan = overwritten(self, accepts="floating complex")
     if not from_ <= to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
@@ -28,7 +28,7 @@ def uniform(self: Any, from_: float, to: float) -> Plan:
 
 
 def normal(self: Any, std: float) -> Plan:
-    """Numbers of a standard deviation, floating-point or complex. Raises RuntimeError for a negative one."""
+    """Plan numbers of a standard deviation, floating-point or complex. Raises RuntimeError for a negative one."""
     plan = overwritten(self, accepts="floating complex")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -36,7 +36,7 @@ def normal(self: Any, std: float) -> Plan:
 
 
 def positive(self: Any, operator: str, name: str, value: float) -> Plan:
-    """Floating-point numbers of a distribution with a parameter above 0. Raises RuntimeError for another one."""
+    """Plan floating-point numbers of a distribution with a parameter above 0. Raises RuntimeError for another one."""
     plan = overwritten(self, accepts="floating")
     if not value > 0:
         raise RuntimeError(f"{operator} expects {name} > 0.0, but found {name}={value}")
@@ -44,7 +44,7 @@ def positive(self: Any, operator: str, name: str, value: float) -> Plan:
 
 
 def geometric(self: Any, p: float) -> Plan:
-    """Numbers of trials of chance `p`. Raises RuntimeError for one that is not between 0 and 1."""
+    """Plan numbers of trials of chance `p`. Raises RuntimeError for one that is not between 0 and 1."""
     plan = overwritten(self, accepts="integer floating")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -52,7 +52,7 @@ def geometric(self: Any, p: float) -> Plan:
 
 
 def bernoulli(self: Any, p: float) -> Plan:
-    """0 or 1, with chance `p`. Raises RuntimeError for no chance."""
+    """Plan 0 or 1, with chance `p`. Raises RuntimeError for no chance."""
     plan = overwritten(self, accepts="bool integer floating")
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
@@ -60,7 +60,7 @@ def bernoulli(self: Any, p: float) -> Plan:
 
 
 def integers(self: Any, from_: int, to: int | None) -> Plan:
-    """Integers in [from, to); up to the largest that the dtype counts to where `to` is None.
+    """Plan integers in [from, to); up to the largest that the dtype counts to where `to` is None.
 
     Raises RuntimeError where there are none, or the dtype cannot hold them.
     """
@@ -75,7 +75,7 @@ def integers(self: Any, from_: int, to: int | None) -> Plan:
 
 
 def largest_integer(dtype: DType) -> int:
-    """The largest integer up to which the dtype counts."""
+    """Return the largest integer up to which the dtype counts."""
     if dtype in FLOATING:
         return int(1 << _DIGITS[dtype])
     return 1 if dtype == bool_ else int(np.iinfo(dtype).max)
@@ -92,7 +92,7 @@ def _check_bound(name: str, bound: int, dtype: DType) -> None:
 
 
 def permutation(n: int, *, dtype: object, device: object) -> Plan:
-    """The numbers below `n`. Raises RuntimeError where the dtype cannot hold them."""
+    """Plan the numbers below `n`. Raises RuntimeError where the dtype cannot hold them."""
     plan = empty([n], dtype=dtype, device=device)
     if plan.dtype in FLOATING and not holds(n <= largest_integer(plan.dtype) + 1):
         raise RuntimeError(f"n is too large for result tensor type: {plan.dtype}")
@@ -100,7 +100,7 @@ def permutation(n: int, *, dtype: object, device: object) -> Plan:
 
 
 def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
-    """Positions drawn along the last of one or two dimensions; int64, contiguous."""
+    """Plan positions drawn along the last of one or two dimensions; int64, contiguous."""
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if as_dtype(self.dtype) not in FLOATING:
@@ -114,7 +114,7 @@ def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
 
 
 def binomial(count: Any, prob: Any) -> Plan:
-    """A number for each pair of elements of two arrays that broadcast, in the dtype of the first."""
+    """Plan a number for each pair of elements of two arrays that broadcast, in the dtype of the first."""
     for name, given in (("count", count), ("prob", prob)):
         if as_dtype(given.dtype) not in FLOATING:
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {given.dtype}")

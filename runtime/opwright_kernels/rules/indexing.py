@@ -13,7 +13,7 @@ from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.factories import overwritten
-from opwright.rules.scattering import check_index_dtype, check_index_fits
+from opwright_kernels.rules.scattering import check_index_dtype, check_index_fits
 
 _indexed = Forms()
 _written = Forms()
@@ -22,8 +22,8 @@ _gathered = Forms()
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
-    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions,
-    which the kernel gets in its place.
+    """Plan the elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has
+    dimensions, which the kernel gets in its place.
 
     The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not
     neighbours.
@@ -38,7 +38,7 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
 
 
 def _arrays(*given: Any) -> tuple[Any, ...]:
-    """The arrays among arguments, and in lists of these."""
+    """Return the arrays among arguments, and in lists of these."""
     found: list[Any] = []
     for each in given:
         found.extend(part for part in (each if isinstance(each, list | tuple) else (each,)) if part is not None)
@@ -46,7 +46,7 @@ def _arrays(*given: Any) -> tuple[Any, ...]:
 
 
 def _indexed_shape(self: Any, positions: Sequence[Any]) -> tuple[Shape, tuple[int, int]]:
-    """The shape of the elements at positions, and between which of its dimensions those of the positions stand."""
+    """Return the shape of elements at positions, and between which of its dimensions those of the positions stand."""
     given = [each for each in positions if each is not None]
     try:
         found = layouts.broadcast_shapes([each.shape for each in given]) if given else ()
@@ -95,7 +95,7 @@ def _steps_along(shape: Shape, position: Any) -> Shape:
 
 
 def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
-    """`self` with values written at positions (`index_put`); strides are kept.
+    """Plan `self` with values written at positions (`index_put`); strides are kept.
 
     How many positions a mask stands for is data: what depends on it, the kernel checks.
     Raises IndexError where masks or positions do not fit, RuntimeError where the values do not.
@@ -144,13 +144,13 @@ def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
 
 
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
-    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they
-    do not fit."""
+    """Return arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where
+    they do not fit."""
     return list(indices) if _check_indices(self, indices) else positions_of(indices)
 
 
 def positions_of(indices: Sequence[Any]) -> list[Any]:
-    """The indices, each mask replaced by as many arrays of positions as it has dimensions."""
+    """Return the indices, each mask replaced by as many arrays of positions as it has dimensions."""
     found: list[Any] = []
     for each in indices:
         if each is None or each.dtype not in (bool_, uint8):
@@ -170,7 +170,7 @@ def _check_mask(self: Any, mask: Any, dim: int) -> None:
 
 
 def index_select(self: Any, dim: int, index: Any) -> Plan:
-    """The slices of `dim` that a 1-d index names, in its order; contiguous."""
+    """Plan the slices of `dim` that a 1-d index names, in its order; contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
     form = _selected.get(key)
     form = _selected.keep(key, _selected_form(self, dim, index)) if form is None else form
@@ -191,7 +191,7 @@ def _selected_form(self: Any, dim: int, index: Any) -> Form:
 
 
 def gather(self: Any, dim: int, index: Any) -> Plan:
-    """The elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
+    """Plan the elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
     form = _gathered.get(key)
     if form is None:

@@ -18,7 +18,7 @@ _contiguous = Forms()
 
 
 def gelu(self: Any, approximate: str) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for another approximation than none and tanh."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError for another approximation than none and tanh."""
     plan = pointwise(self, accepts="floating")
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -26,7 +26,7 @@ def gelu(self: Any, approximate: str) -> Plan:
 
 
 def celu(self: Any, alpha: complex) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for an alpha of 0, or one that the dtype cannot hold."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError for an alpha of 0 or one the dtype cannot hold."""
     plan = pointwise_with(self, numbers=(alpha,), accepts="floating")
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -34,7 +34,7 @@ def celu(self: Any, alpha: complex) -> Plan:
 
 
 def softshrink(self: Any, lambd: complex) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for a negative lambda, or one that the dtype cannot hold."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError for a lambda below 0 or one the dtype cannot hold."""
     plan = pointwise_with(self, numbers=(lambd,), accepts="floating")
     if lambd.real < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -42,8 +42,8 @@ def softshrink(self: Any, lambd: complex) -> Plan:
 
 
 def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
-    """`pointwise`, held within bounds, which become integers where `self` holds them. Raises RuntimeError where its
-    dtype cannot hold them."""
+    """Plan as `pointwise` does, with bounds, which become integers where `self` holds them. Raises RuntimeError where
+    its dtype cannot hold them."""
     plan = pointwise(self, accepts="integer floating")
     if plan.compute not in FLOATING:
         for each in (min_val, max_val):
@@ -57,7 +57,7 @@ def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
 
 
 def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError where the bounds of the slopes are in the wrong order."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order."""
     plan = pointwise(self, accepts="floating")
     if lower.real > upper.real:
         raise RuntimeError(f"rrelu: lower bound ({lower}) must not be greater than the upper one ({upper})")
@@ -65,7 +65,7 @@ def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
 
 
 def glu(self: Any, dim: int) -> Plan:
-    """Half of `self` along `dim`. Raises RuntimeError for an odd size and for 0-dim arrays."""
+    """Plan half of `self` along `dim`. Raises RuntimeError for an odd size and for 0-dim arrays."""
     key = (self.shape, self.strides, self.dtype, dim)
     form = _halves.get(key)
     if form is None:
@@ -90,7 +90,7 @@ def _halved(self: Any, dim: int) -> Form:
 
 
 def like_contiguous(self: Any) -> Plan:
-    """The shape and dtype of `self`, which is floating-point; contiguous."""
+    """Plan the shape and dtype of `self`, which is floating-point; contiguous."""
     key = (self.shape, self.dtype)
     form = _contiguous.get(key)
     if form is None:

@@ -19,7 +19,7 @@ _decomposed = Forms()
 def decomposed(
     operator: str, A: Any, sizes: str = "m,n", *, square: bool = True, kind: str = "default", columns: bool = False
 ) -> Plan:
-    """A part of a decomposition of matrices of `m` rows and `n` columns, `k` the smaller of the two: of shape
+    """Plan a part of a decomposition of matrices of `m` rows and `n` columns, `k` the smaller of the two: of shape
     `sizes` for each matrix, which is empty for one number.
 
     `kind`: the dtype is that of A (`default`), `real` or `complex`, or `info` (int32). `columns`: each matrix is
@@ -40,7 +40,7 @@ def decomposed(
 
 
 def hermitian_values(A: Any, UPLO: str) -> Plan:
-    """Those of Hermitian matrices, of which one triangle is read. Raises RuntimeError unless `UPLO` names it."""
+    """Plan values of Hermitian matrices, of which one triangle is read. Raises RuntimeError unless `UPLO` names it."""
     plan = decomposed("linalg.eigh", A, "m", kind="real")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -48,7 +48,7 @@ def hermitian_values(A: Any, UPLO: str) -> Plan:
 
 
 def not_computed(operator: str, A: Any, *, square: bool = True) -> Plan:
-    """In the place of a part that was not asked for: nothing, of the dtype of A. Raises what `decomposed` raises."""
+    """Plan nothing, of the dtype of A, for a part that was not asked for. Raises what `decomposed` raises."""
     given = decomposed(operator, A, square=square).form
     return Plan(Form((0,), (1,), given.dtype), (A,))
 
@@ -59,7 +59,7 @@ def _form(shape: Shape, dtype: DType, columns: bool, operands: int = 1) -> Form:
 
 
 def column_strides(shape: Shape) -> Shape:
-    """The strides of contiguous batches of column-major matrices."""
+    """Return the strides of contiguous batches of column-major matrices."""
     *batch, columns, rows = layouts.contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
     return (*batch, rows, columns)
 
@@ -86,7 +86,7 @@ def _dtype_of(kind: str, dtype: DType) -> DType:
 
 
 def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool = False, rows: bool = False) -> Plan:
-    """X of A @ X = B, or of X @ A = B: the batches broadcast, each matrix is column-major (row-major where `rows`).
+    """Plan X of A @ X = B, or of X @ A = B: batches broadcast, each matrix is column-major (row-major where `rows`).
 
     `vectors`: B may be a vector, or a batch of as many as A has matrices. Raises RuntimeError for shapes or dtypes
     that do not fit.
@@ -114,14 +114,14 @@ def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool 
 
 
 def coefficients(operator: str, A: Any, B: Any) -> Plan:
-    """A as it was used to solve a system: in the batch that A and B broadcast to, column-major."""
+    """Plan A as it was used to solve a system: in the batch that A and B broadcast to, column-major."""
     shape = solution(operator, A, B).shape
     return Plan(_form((*shape[:-2], *A.shape[-2:]), as_dtype(A.dtype), True), (A, B))
 
 
 def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
-    """X of A @ X = B, or of X @ A = B, from the LU factors of A: row-major for the latter. Raises RuntimeError where
-    `pivots` do not belong to the factors."""
+    """Plan X of A @ X = B, or of X @ A = B, from the LU factors of A: row-major for the latter. Raises RuntimeError
+    where `pivots` do not belong to the factors."""
     form = solution("linalg.lu_solve", LU, B, left, rows=not left).form
     if pivots.dtype != int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
@@ -131,7 +131,7 @@ def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
 
 
 def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
-    """Q and R of each matrix, column-major. Raises RuntimeError for an unknown mode."""
+    """Plan Q and R of each matrix, column-major. Raises RuntimeError for an unknown mode."""
     check_matrices("linalg.qr", A)
     match mode:
         case "reduced":
@@ -148,7 +148,7 @@ def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
 
 
 def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Plan, Plan, Plan]:
-    """U, S and Vh of each matrix; U and Vh column-major, or nothing. Raises RuntimeError for a `driver`."""
+    """Plan U, S and Vh of each matrix; U and Vh column-major, or nothing. Raises RuntimeError for a `driver`."""
     values = decomposed("linalg.svd", A, "k", square=False, kind="real")
     if driver is not None and not layouts.is_empty(A.shape):
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
@@ -161,7 +161,7 @@ def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tu
 
 
 def lu_factors(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
-    """LU in one column-major matrix, pivots and info. Raises RuntimeError without `pivot`, where there are elements."""
+    """Plan LU in one column-major matrix, pivots, info. Raises RuntimeError without `pivot`, if there are elements."""
     factors = decomposed("torch.lu_factor", A, "m,n", square=False, columns=True)
     _check_pivot(A, pivot)
     pivots, info = (decomposed("torch.lu_factor", A, size, square=False, kind="info") for size in ("k", ""))
@@ -169,7 +169,7 @@ def lu_factors(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
 
 
 def lu_parts(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
-    """P (nothing without `pivot`), L and U. Raises RuntimeError without `pivot`, where there are elements."""
+    """Plan P (nothing without `pivot`), L and U. Raises RuntimeError without `pivot`, where there are elements."""
     permutation = (
         decomposed("linalg.lu", A, "m,m", square=False) if pivot else not_computed("linalg.lu", A, square=False)
     )

@@ -22,7 +22,7 @@ _pooled = Forms()
 
 
 def per_dimension(name: str, values: Sequence[int], ndim: int) -> Shape:
-    """One value for each of `ndim` dimensions: a single one stands for all. Raises RuntimeError for another number."""
+    """Return one value for each of `ndim` dimensions; one serves all. Raises RuntimeError for other numbers."""
     if len(values) == 1:
         return (values[0],) * ndim
     if len(values) != ndim:
@@ -38,8 +38,8 @@ def check_at_least(least: int, **named: Shape) -> None:
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
-    """How many windows fit into `size` with `padding` on both sides; with `ceil_mode` the last one may hang over, but
-    not begin in the padding."""
+    """Return how many windows fit into `size` with `padding` on both sides; with `ceil_mode` the last one may hang
+    over, but not begin in the padding."""
     free = size + 2 * padding - dilation * (kernel - 1) - 1
     if not ceil_mode:
         return free // stride + 1
@@ -61,7 +61,7 @@ def pool(
     positions: bool = False,
     divisor: int | None = None,
 ) -> Plan:
-    """One element for each window over the last `ndim` dimensions, after channels and maybe a batch.
+    """Plan one element for each window over the last `ndim` dimensions, after channels and maybe a batch.
 
     `name` is the operator's, for messages; `accepts` as for `pointwise`, or names of dtypes; `positions`: the result
     holds int64 indices. Raises RuntimeError where windows, sizes and padding do not fit.
@@ -137,7 +137,7 @@ def _pooled_form(self: Any, shape: Shape, name: str, accepts: str, positions: bo
 
 
 def _unbatched_strides(shape: Shape, self: Any) -> Shape:
-    """Those of a batch of one, without it: channels last only where the input is so without gaps."""
+    """Return the strides of a batch of one, without it: channels last only where the input is so without gaps."""
     steps = tuple([step // self.dtype.itemsize for step in self.strides])
     sizes, batched = (1, *self.shape), (0, *steps)
     if layouts.is_channels_last(sizes, batched) and not layouts.is_contiguous(self.shape, steps):
@@ -146,7 +146,7 @@ def _unbatched_strides(shape: Shape, self: Any) -> Shape:
 
 
 def check_named(accepts: str, dtype: DType) -> None:
-    """`check_accepted`, where `accepts` may also name single dtypes (`int64 floating`)."""
+    """Check as `check_accepted` does, where `accepts` may also name single dtypes (`int64 floating`)."""
     if str(dtype) not in accepts.split():
         try:
             check_accepted(accepts, dtype)
@@ -155,7 +155,7 @@ def check_named(accepts: str, dtype: DType) -> None:
 
 
 def adaptive_pool(self: Any, ndim: int, output_size: Sequence[int], *, name: str, positions: bool = False) -> Plan:
-    """As many windows of about equal size as asked for, over the last `ndim` dimensions."""
+    """Plan as many windows of about equal size as asked for, over the last `ndim` dimensions."""
     wanted = per_dimension("output_size", output_size, ndim) if name.startswith("_") else tuple(output_size)
     if len(wanted) != ndim:
         raise RuntimeError(f"{name}(): output_size must be {ndim} ints, but got {list(output_size)}")
@@ -167,7 +167,7 @@ def adaptive_pool(self: Any, ndim: int, output_size: Sequence[int], *, name: str
 def im2col(
     self: Any, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
 ) -> Plan:
-    """The windows of an image as columns: (N, C * kernel elements, windows). Raises RuntimeError where none fits."""
+    """Plan an image's windows as columns: (N, C * kernel elements, windows). Raises RuntimeError where none fits."""
     kernel, spread, pads, steps = _window_lists(kernel_size, dilation, padding, stride)
     check_image(self, 2, "im2col")
     counts = [window_count(*each) for each in zip(self.shape[-2:], kernel, steps, pads, spread, strict=True)]
@@ -188,8 +188,8 @@ def col2im(
     padding: Sequence[int],
     stride: Sequence[int],
 ) -> Plan:
-    """The image of (N, C * kernel elements, windows), where windows overlap their sum. Raises RuntimeError unless the
-    sizes are those of `im2col`."""
+    """Plan the image of (N, C * kernel elements, windows), where windows overlap their sum. Raises RuntimeError unless
+    the sizes are those of `im2col`."""
     kernel, spread, pads, steps = _window_lists(kernel_size, dilation, padding, stride)
     size = per_dimension("output_size", output_size, 2)
     check_at_least(1, output_size=size)

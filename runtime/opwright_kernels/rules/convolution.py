@@ -1,4 +1,4 @@
-"""What a convolution's result looks like, and which sizes fit each other."""
+"""Results of convolutions, and the sizes that fit each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggests_channels_last
-from opwright.rules.windows import check_at_least, check_named, per_dimension, window_count
+from opwright_kernels.rules.windows import check_at_least, check_named, per_dimension, window_count
 
 _convolved = Forms()
 
@@ -29,7 +29,7 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Plan:
-    """(N, C, *sizes) convolved with (O, C / groups, *kernel); transposed with (C, O / groups, *kernel).
+    """Plan (N, C, *sizes) convolved with (O, C / groups, *kernel); transposed with (C, O / groups, *kernel).
 
     All of one dtype. Raises RuntimeError naming the sizes that do not fit.
     """
@@ -50,7 +50,7 @@ def convolution(
 
 
 def _accepted(transposed: bool, dilation: Sequence[int]) -> str:
-    """Of the integers PyTorch's transposed and dilated kernels serve int64 alone."""
+    """Return the dtypes accepted: PyTorch's transposed and dilated kernels serve no integers but int64."""
     is_dilated = any(each != 1 for each in dilation)
     return f"{'int64' if transposed or is_dilated else 'integer'} floating complex"
 
@@ -130,12 +130,12 @@ def _convolved_shape(
 
 
 def transposed_size(size: int, kernel: int, stride: int, padding: int, dilation: int, output_padding: int) -> int:
-    """The size whose windows would be `size` many."""
+    """Return the size whose windows would be `size` many."""
     return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
 
 
 def _convolved_strides(shape: Shape, input: Any, weight: Any, dtype: DType) -> Shape:
-    """Channels last where the input or the weight suggests it; of one dimension the weight alone decides."""
+    """Return strides: channels last where the input or the weight suggests it; of one dimension the weight decides."""
     if len(shape) == 3:
         flat = (*shape[:2], 1, shape[2])
         if not _is_channels_last_with_row(weight):

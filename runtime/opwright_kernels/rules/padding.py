@@ -17,7 +17,7 @@ from opwright.rules.memory_formats import suggested_strides
 
 
 def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:
-    """`pad` names how many places come before and after each dimension, the last dimension first; negative ones go.
+    """Plan `self` with the places that `pad` says around each dimension, the last one first; negative ones go.
 
     Raises RuntimeError for more pairs than dimensions, for half a pair, where less than nothing would be left, and
     for a value of new places that the dtype cannot hold.
@@ -42,8 +42,8 @@ def check_pairs(self: Any, pad: Sequence[int]) -> None:
 
 
 def padded_shape(shape: Shape, pad: Sequence[int]) -> Shape:
-    """The shape with the pairs of `pad` added, the last dimension first. Raises RuntimeError where more is taken away
-    than there is."""
+    """Return the shape with the pairs of `pad` added, the last dimension first. Raises RuntimeError where more is taken
+    away than there is."""
     kept = len(shape) - len(pad) // 2
     sizes = list(shape[:kept])
     for dim in range(kept, len(shape)):
@@ -58,8 +58,8 @@ def padded_shape(shape: Shape, pad: Sequence[int]) -> Shape:
 
 
 def reflected(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
-    """`self` padded with its mirror image; the border itself is not repeated, so that padding must be less than the
-    size."""
+    """Plan `self` padded with its mirror image; the border itself is not repeated, so that padding must be less than
+    the size."""
     plan = _bordered(self, padding, spatial)
     for pair, size in enumerate(reversed(self.shape[-spatial:])):
         for each in padding[2 * pair : 2 * pair + 2]:
@@ -69,7 +69,7 @@ def reflected(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
 
 
 def replicated(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
-    """`self` padded with its border."""
+    """Plan `self` padded with its border."""
     return _bordered(self, padding, spatial)
 
 

@@ -10,11 +10,11 @@ from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.forms import Form
 from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright.rules.windows import check_named
+from opwright_kernels.rules.windows import check_named
 
 
 def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:
-    """(N, C, *sizes) with `ndim` other sizes. Raises RuntimeError unless there are as many, and none is 0."""
+    """Plan (N, C, *sizes) with `ndim` other sizes. Raises RuntimeError unless there are as many, and none is 0."""
     wanted = tuple(output_size)
     if len(wanted) != ndim:
         raise RuntimeError(f"expected an output_size of {ndim} ints, but got {list(wanted)}")

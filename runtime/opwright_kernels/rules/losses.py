@@ -20,7 +20,7 @@ _scores = Forms()
 
 
 def loss(self: Any, target: Any, reduction: int) -> Plan:
-    """A loss of two operands that broadcast and are promoted, floating-point."""
+    """Plan a loss of two operands that broadcast and are promoted, floating-point."""
     plan = pointwise(self, target, accepts="floating")
     if not reduction:
         return plan
@@ -29,7 +29,7 @@ def loss(self: Any, target: Any, reduction: int) -> Plan:
 
 
 def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Plan:
-    """`loss`. Raises RuntimeError for a negative beta."""
+    """Plan as `loss` does. Raises RuntimeError for a negative beta."""
     plan = loss(self, target, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -43,7 +43,7 @@ def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType
 
 
 def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
-    """`loss` whose result has the dtype of `self`, and its layout if it is of that shape.
+    """Plan as `loss` does; the result has the dtype of `self`, and its layout if it is of that shape.
 
     Raises RuntimeError where the promoted dtype cannot be cast to that of `self`, and unless delta > 0.
     """
@@ -62,7 +62,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
 
 
 def binary_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
-    """A loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
+    """Plan a loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
 
     Raises RuntimeError for another dtype or shape, DispatchError where the dtype is not floating-point.
     """
@@ -91,7 +91,7 @@ def _check_dtype(given: Any, wanted: DType) -> None:
 
 
 def class_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
-    """`nll_loss`: scores (N, C) or (C) and a class for each row; the losses (N), or one."""
+    """Plan `nll_loss`: scores (N, C) or (C) and a class for each row; the losses (N), or one."""
     if self.ndim not in (1, 2):
         raise RuntimeError(f"input tensor should be 1D or 2D, but is {self.ndim}D")
     if target.ndim > 1:
@@ -106,7 +106,7 @@ def class_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Pl
 
 
 def image_class_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
-    """`nll_loss2d`: scores (N, C, H, W) and a class for each (N, H, W)."""
+    """Plan `nll_loss2d`: scores (N, C, H, W) and a class for each (N, H, W)."""
     if target.ndim != 3:
         raise RuntimeError(f"only batches of spatial targets supported (3D tensors), but got {target.ndim}D targets")
     if self.ndim != 4:
@@ -123,7 +123,7 @@ def _check_classes(target: Any, accepted: tuple[DType, ...]) -> None:
 
 
 def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
-    """Scores and weights in the dtype that is computed in, the target as it is."""
+    """Plan scores and weights in the dtype that is computed in, the target as it is."""
     classes = self.shape[1 if self.ndim > 1 else 0] if self.ndim else 1
     dtype = as_dtype(self.dtype)
     check_accepted("floating", dtype)
@@ -144,7 +144,7 @@ def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
 
 
 def margin_loss(self: Any, target: Any, p: complex, weight: Any | None, reduction: int) -> Plan:
-    """`multi_margin_loss`: scores (N, C), (C) or one, and a class for each row; float32 and float64 alone."""
+    """Plan `multi_margin_loss`: scores (N, C), (C) or one, and a class for each row; float32 and float64 alone."""
     if p not in (1, 2):
         raise RuntimeError(f"only p == 1 and p == 2 supported, but got {p}")
     _check_rows(self)
@@ -158,7 +158,7 @@ def margin_loss(self: Any, target: Any, p: complex, weight: Any | None, reductio
 
 
 def multilabel_loss(self: Any, target: Any, reduction: int) -> Plan:
-    """`multilabel_margin_loss`: scores (N, C), (C) or one, and as many classes for each row; float32 and float64
+    """Plan `multilabel_margin_loss`: scores (N, C), (C) or one, as many classes for each row; float32 and float64
     alone."""
     _check_rows(self)
     fits = layouts.same_shape(self.shape, target.shape)
@@ -171,7 +171,7 @@ def multilabel_loss(self: Any, target: Any, reduction: int) -> Plan:
 
 
 def multilabel_marks(self: Any, target: Any) -> Plan:
-    """Which classes are targets: the dtype of `self`, the shape of the target."""
+    """Plan the marks of classes that are targets: the dtype of `self`, the shape of the target."""
     strides = layouts.contiguous_strides(target.shape)
     return Plan(Form(target.shape, strides, as_dtype(self.dtype)), (self, target))
 

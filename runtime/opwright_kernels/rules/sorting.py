@@ -20,8 +20,8 @@ _REAL = "bool integer floating"
 
 
 def sort(self: Any, dim: int, *, positions: bool = False) -> Plan:
-    """The elements in order along `dim`, or (`positions`) where they stood: the shape of `self`, and its strides where
-    it is dense."""
+    """Plan the elements in order along `dim`, or (`positions`) where they stood: the shape of `self`, and its strides
+    where it is dense."""
     key = (self.shape, self.strides, self.dtype, dim, positions)
     form = _sorted.get(key)
     if form is None:
@@ -33,8 +33,8 @@ def sort(self: Any, dim: int, *, positions: bool = False) -> Plan:
 
 
 def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
-    """`k` elements along `dim`, or (`positions`) where they stood; contiguous. Raises RuntimeError for a `k` out of
-    range."""
+    """Plan `k` elements along `dim`, or (`positions`) where they stood; contiguous. Raises RuntimeError for a `k` out
+    of range."""
     wrapped = layouts.wrap_dim(dim, self.ndim)
     given = as_dtype(self.dtype)
     check_accepted(_REAL, given)
@@ -45,7 +45,7 @@ def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
 
 
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: Literal["default", "long"] = "default") -> Plan:
-    """One element along `dim`, or (`kind="long"`) where it stood. Raises RuntimeError for a `k` out of range."""
+    """Plan one element along `dim`, or (`kind="long"`) where it stood. Raises RuntimeError for a `k` out of range."""
     plan = reduce(self, dim, keepdim, kind=kind, nonempty=True, accepts="integer floating")
     if k < 1 or k > (self.shape[plan.dims[0]] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k={k} out of range for dimension {dim}")
@@ -55,7 +55,7 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: Literal["defau
 def searchsorted(
     sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any | None
 ) -> Plan:
-    """Positions in rows of `sorted_sequence`, one for each element of `self`: int64 or int32, contiguous.
+    """Plan positions in rows of `sorted_sequence`, one for each element of `self`: int64 or int32, contiguous.
 
     Raises RuntimeError where shapes or dtypes do not fit together.
     """
@@ -85,7 +85,7 @@ def searchsorted(
 
 
 def bucketize(self: Any, boundaries: Any, out_int32: bool) -> Plan:
-    """`searchsorted` in boundaries of one dimension, which come second."""
+    """Plan `searchsorted` in boundaries of one dimension, which come second."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries must have 1 dimension, but have {boundaries.ndim}")
     shape = () if isinstance(self, NUMBERS) else self.shape
@@ -96,7 +96,7 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool) -> Plan:
 def _positions_form(
     boundaries: Any, values: Any, shape: layouts.Shape, out_int32: bool, operands: tuple[Any, ...]
 ) -> Form:
-    """Positions as a result; boundaries and values are compared in the dtype that they promote to."""
+    """Return positions as a result; boundaries and values are compared in the dtype that they promote to."""
     common = result_type(boundaries, values)
     check_accepted("integer floating", common)
     compute = opmath(common)
@@ -106,7 +106,7 @@ def _positions_form(
 
 
 def histc(self: Any, bins: int, low: complex, high: complex) -> Plan:
-    """Counts in `bins` bins, in the dtype of `self`, a floating-point one; equal bounds stand for the elements' own.
+    """Plan counts in `bins` bins, in the floating-point dtype of `self`; equal bounds stand for the elements' own.
 
     Raises RuntimeError for bounds that are none.
     """
@@ -131,7 +131,7 @@ def _check_range(low: float, high: float) -> None:
 def histogram(
     self: Any, bins: Any, weight: Any | None, *, bounds: Sequence[float] | None = None, edges: bool = False
 ) -> Plan:
-    """Counts in bins, or (`edges`) where these begin and end: `bins` is their number, or their edges.
+    """Plan counts in bins, or (`edges`) where these begin and end: `bins` is their number, or their edges.
 
     Raises RuntimeError where shapes or dtypes do not fit together, and for `bounds` that are none.
     """

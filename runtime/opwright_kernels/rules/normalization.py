@@ -20,7 +20,7 @@ _statistics = Forms()
 
 
 def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
-    """`self` normalised along `dim` (`softmax`): same shape, floating-point only."""
+    """Plan `self` normalised along `dim` (`softmax`): same shape, floating-point only."""
     if half_to_float:
         raise RuntimeError("softmax with half to float conversion is not supported on CPU")
     key = (self.shape, self.dtype, dim)
@@ -37,8 +37,8 @@ def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
 
 
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any | None, bias: Any | None) -> Plan:
-    """`input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where shapes
-    do not fit."""
+    """Plan `input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where
+    shapes do not fit."""
     last = tuple(normalized_shape)
     key = (input.shape, input.dtype, last, _seen(weight), _seen(bias))
     form = _layers.get(key)
@@ -72,7 +72,7 @@ def _check_layer(last: Shape, input: Any, weight: Any, bias: Any) -> None:
 
 
 def _normalized_plan(strides: Shape, *operands: Any) -> Plan:
-    """Shape and dtype of the first operand; the others are parameters, or None."""
+    """Plan the shape and dtype of the first operand; the others are parameters, or None."""
     shape, given = operands[0].shape, as_dtype(operands[0].dtype)
     check_accepted("floating", given)
     statistics_dtype(*operands)
@@ -82,8 +82,8 @@ def _normalized_plan(strides: Shape, *operands: Any) -> Plan:
 
 
 def statistics_dtype(input: Any, *parameters: Any) -> DType:
-    """What means and deviations are kept in: the input's dtype, or float32 where the parameters of half and bfloat16
-    are. Raises RuntimeError for other mixtures."""
+    """Return the dtype of means and deviations: the input's, or float32 where the parameters of half and bfloat16 are.
+    Raises RuntimeError for other mixtures."""
     given = as_dtype(input.dtype)
     kept = {as_dtype(each.dtype) for each in parameters if each is not None}
     if kept <= {given}:
@@ -97,7 +97,7 @@ def statistics_dtype(input: Any, *parameters: Any) -> DType:
 def layer_norm_statistics(
     input: Any, normalized_shape: Sequence[int], weight: Any | None = None, bias: Any | None = None
 ) -> Plan:
-    """The mean, or the reciprocal deviation, of each normalised part of `input`."""
+    """Plan the mean, or the reciprocal deviation, of each normalised part of `input`."""
     key = (input.shape, input.dtype, len(normalized_shape), _seen(weight), _seen(bias))
     form = _statistics.get(key)
     if form is None:
@@ -114,8 +114,8 @@ def _row_major(input: Any, shape: Shape, dtype: DType) -> Plan:
 def batch_norm(
     input: Any, weight: Any | None, bias: Any | None, running_mean: Any | None, running_var: Any | None, training: bool
 ) -> Plan:
-    """(N, C, ...) normalised for each channel. Raises RuntimeError unless each parameter has an element per channel,
-    and where there is nothing to normalise by."""
+    """Plan (N, C, ...) normalised for each channel. Raises RuntimeError unless each parameter has an element per
+    channel, and where there is nothing to normalise by."""
     channels = _channels(input)
     named = (("weight", weight), ("bias", bias), ("running_mean", running_mean), ("running_var", running_var))
     for name, each in named:
@@ -141,14 +141,14 @@ def _channels(input: Any) -> int:
 def batch_norm_statistics(
     input: Any, weight: Any | None, bias: Any | None, running_mean: Any | None, running_var: Any | None, training: bool
 ) -> Plan:
-    """The mean, or the reciprocal deviation, of each channel; nothing where running ones were used."""
+    """Plan the mean, or the reciprocal deviation, of each channel; nothing where running ones were used."""
     kept = statistics_dtype(input, weight, bias, running_mean, running_var)
     return _row_major(input, (_channels(input),) if training else (0,), kept)
 
 
 def group_norm(input: Any, weight: Any | None, bias: Any | None, N: int, C: int, HxW: int, group: int) -> Plan:
-    """N images of C channels, normalised over `group` groups of these. Raises RuntimeError naming sizes that do not
-    fit."""
+    """Plan N images of C channels, normalised over `group` groups of these. Raises RuntimeError naming sizes that do
+    not fit."""
     if not holds(layouts.count(input.shape) == N * C * HxW):
         raise RuntimeError(f"an input of size {list(input.shape)} does not have {N} × {C} × {HxW} elements")
     if group < 1 or not holds(C % group == 0):
@@ -162,5 +162,5 @@ def group_norm(input: Any, weight: Any | None, bias: Any | None, N: int, C: int,
 
 
 def group_norm_statistics(input: Any, weight: Any | None, bias: Any | None, N: int, group: int) -> Plan:
-    """The mean, or the reciprocal deviation, of each group of each image."""
+    """Plan the mean, or the reciprocal deviation, of each group of each image."""
     return _row_major(input, (N, group), statistics_dtype(input, weight, bias))

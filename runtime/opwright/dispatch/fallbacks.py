@@ -1,0 +1,51 @@
+"""The fallbacks that every process begins with: they serve keys at which an operator has no kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from opwright.dispatch.kernel_forms import Boxed, Fallthrough, Kernel, Registration, Wrapper
+from opwright.hooks import hooks
+from opwright.keys import DispatchKey, KeySet
+
+__all__ = ["COUNTING", "default_fallbacks"]
+
+Function = Callable[..., Any]
+_SKIPPED: Final = ("BackendSelect", "ADInplaceOrView", "Autocast")
+
+
+def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
+    """Return the fallback of each key that has one. Keys are PyTorch's, and two more Autograd keys: our tensors always
+    carry theirs."""
+    found: dict[DispatchKey, Kernel] = {key: Fallthrough() for key in DispatchKey if key.name in _SKIPPED}
+    autograd = [key for key in DispatchKey if key.name.startswith("Autograd") and not key.is_alias]
+    found |= dict.fromkeys(autograd, _wrapper(_warns))
+    found[DispatchKey.Python] = Boxed(_call_handlers)
+    return {key: [_by_default(key, kernel)] for key, kernel in found.items()}
+
+
+def _by_default(key: DispatchKey, kernel: Kernel) -> Registration:
+    return Registration(key, kernel, "default")
+
+
+def _wrapper(make: Callable[[Any, Function], Function]) -> Wrapper:
+    """Return a wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+def _warns(operator: Any, below: Function) -> Function:
+    return hooks.gradients().warn_in_backward(operator, below)
+
+
+def _counts(operator: Any, below: Function) -> Function:
+    return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
+
+
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Have dispatch modes and Tensor subclasses handle a call. Most programs have neither, and load nothing of them."""
+    return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
+
+
+# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have kernels there that count.
+COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

@@ -1,0 +1,56 @@
+"""What simple means stands in `arrays.simple`. Who finds it out in a way of its own, faster, finds the same."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from opwright import empty_strided
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import REDUCED, bfloat16
+from opwright.arrays.simple import odd_bit, odd_bit_of
+from opwright.arrays.storage import set_array
+from opwright.keys import ODD
+from opwright.plans.forms import Form
+from opwright.tensors.tensor import wrap, wrap_view
+
+DTYPES = [np.dtype(name) for name in ("bool", "int16", "float16", "float32", "complex64", "int64")] + [bfloat16]
+
+
+def drawn(draw: random.Random) -> np.ndarray:
+    """An array, or a view of one: turned, sliced, expanded, of sizes that are often 0 and 1."""
+    shape = [draw.choice([0, 1, 1, 2, 3]) for _ in range(draw.randrange(5))]
+    array = np.zeros(shape, draw.choice(DTYPES))
+    for _ in range(draw.randrange(3)):
+        match draw.randrange(4):
+            case 0:
+                array = array.transpose(draw.sample(range(array.ndim), array.ndim))
+            case 1 if array.ndim:
+                array = array[draw.choice([slice(1), slice(None, None, 2), slice(None, None, -1), slice(1, None)])]
+            case 2:
+                array = array[..., None]
+            case _:
+                array = np.broadcast_to(array, (draw.choice([1, 2]), *array.shape))
+    return array
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_who_ask_agree(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(200):
+        array = drawn(draw)
+        strides = tuple(stride // array.itemsize for stride in array.strides)
+        is_row_major = strides == layouts.contiguous_strides(array.shape)
+        is_simple = array.ndim > 0 and array.size > 0 and is_row_major and array.dtype not in REDUCED
+        expected = 0 if is_simple else ODD
+        about = array.shape, strides, array.dtype
+        assert odd_bit(array) == odd_bit_of(*about) == expected, about
+        assert wrap(array).keys & ODD == expected, about
+        assert wrap_view(wrap(np.zeros(1)), array).keys & ODD == expected, about
+        assert Form(*about).odd == expected, about
+        assert empty_strided(*about[:2], dtype=array.dtype, device="meta").keys & ODD == expected, about
+        tensor = wrap(np.zeros(1))
+        set_array(tensor, array)
+        assert tensor.keys & ODD == expected, about
