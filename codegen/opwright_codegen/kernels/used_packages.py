@@ -73,7 +73,7 @@ class UsedPackage:
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
 
     def modules(self) -> Iterator[tuple[str, Path]]:
-        """The package's modules, by their paths in it. None where it is not installed."""
+        """Yield the package's modules, by their paths in it; none where it is not installed."""
         path = self._file("ops")
         folder = None if path is None else path.parents[1]
         for each in [] if folder is None else sorted(folder.rglob("*.py")):

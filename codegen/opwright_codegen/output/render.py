@@ -99,7 +99,7 @@ _File = tuple[str, str, NamespaceView, _Context]  # its name, its template, what
 
 
 def _of_package(view: NamespaceView, parts: Sequence[Part], skipped: Sequence[str]) -> Iterator[_File]:
-    """The files that a package has once."""
+    """Yield the files that a package has once."""
     yield "__init__.py", package.TEMPLATE, view, lambda: package.context(view)
     yield f"{stubs.FOLDER}/__init__.py", stubs.INDEX, view, lambda: stubs.index_context(view)
     yield f"{stubs.FOLDER}/__init__.pyi", typing.INDEX, view, lambda: typing.index_context(view)
@@ -110,7 +110,7 @@ def _of_package(view: NamespaceView, parts: Sequence[Part], skipped: Sequence[st
 
 
 def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File]:
-    """The files that each part has."""
+    """Yield the files that each part has."""
     on_cpu = {name: shim for part in parts for name, shim in part.shims["CPU"].items()}
     for part in parts:
         view, bindings = part.view, part.bindings
@@ -143,7 +143,7 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
 
 
 def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
-    """The files, and the `__init__.py` of folders that have none."""
+    """Return the files, and the `__init__.py` of folders that have none."""
     template = _environment().get_template(folders.TEMPLATE)
     made = {
         f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})

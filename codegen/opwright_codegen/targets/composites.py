@@ -98,7 +98,7 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
 
 
 def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str], package: NamespaceView) -> list[str]:
-    """Note [Variants of composites]."""
+    """Return the statements of a variant: Note [Variants of composites]."""
     schema = variant.schema
     call, plain = _call(source, variant, own, package), Spelling()
     written = _targets(variant)
@@ -124,7 +124,7 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
 def _on_copies(
     variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer, package: NamespaceView
 ) -> list[str]:
-    """Note [Functional variants]."""
+    """Return the statements of a functional variant: Note [Functional variants]."""
     copies = {a.name: namer.claim(f"{a.name}_copy") for a in source.schema.mutated_arguments}
     statements = [f"{copy} = copy_written({own[name]})" for name, copy in copies.items()]
     returns = source.schema.returns

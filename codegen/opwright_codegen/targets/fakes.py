@@ -141,5 +141,5 @@ class _FakeFastShims(FastShimBuilder):
 def context(
     view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames]
 ) -> dict[str, object] | None:
-    """What the template shows; None where no operator has a fake."""
+    """Return what the template shows; None where no operator has a fake."""
     return kernels.context(view, bindings, BACKEND, names, _FakeBuilder, _FakeFastShims)

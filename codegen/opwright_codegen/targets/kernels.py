@@ -76,7 +76,7 @@ def context(
     builder: type[ShimBuilder] = ShimBuilder,
     fast_builder: type[FastShimBuilder] = FastShimBuilder,
 ) -> dict[str, object] | None:
-    """What the template shows; None where the backend serves no operator."""
+    """Return what the template shows; None where the backend serves no operator."""
     own = backend_bindings(bindings, backend.key)
     if not own:
         return None

@@ -160,7 +160,7 @@ def context(view: NamespaceView) -> dict[str, object] | None:
 
 
 def _home(base: str, group: tuple[OperatorView, ...], view: NamespaceView) -> str:
-    """The part that has the function of a method, and its name where that is another."""
+    """Return the part that has the function of a method, and its name where that is another."""
     part, function = view.homes[group[0].name], view.names.packets[base].function
     return part if function == base else f"{part}.{function}"
 

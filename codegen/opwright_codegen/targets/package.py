@@ -11,7 +11,7 @@ TEMPLATE = "__init__.py.j2"
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """What the template shows."""
+    """Return what the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
     names = ["install", *(["Tensor"] if has_methods else [])]
     return {

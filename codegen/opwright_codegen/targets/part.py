@@ -1,4 +1,4 @@
-"""What there is of one part of a package: the operators of one schema file, and what serves and records them."""
+"""The contents of one part of a package: the operators of one schema file, and what serves and records them."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def parts_of(
 
 
 def _recorded(recording: Recording) -> str:
-    """The operator whose node records the call."""
+    """Return the operator whose node records the call."""
     return recording.view.name if recording.entry is None else recording.entry.operator.name

@@ -18,7 +18,7 @@ TEMPLATE = "register.py.j2"
 
 
 def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
-    """What the template shows: the rows of each part. `skipped` are operators that autograd has nothing to do for."""
+    """Return what the template shows: the rows of each part. `skipped` are operators that autograd has nothing to do for."""
     views = {name: view for part in parts for name, view in part.view.operators.items()}
     served: dict[str, list[str]] = {name: [] for name in views}
     homes = {name: part.name for part in parts for name in part.view.operators}
@@ -67,7 +67,7 @@ def _kernels(part: Part) -> Iterator[tuple[Binding, str]]:
 
 
 def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], stub: str) -> str:
-    """A generated kernel: its key, where the functions have the names that the runtime expects."""
+    """Return a generated kernel: its key, where the functions have the names that the runtime expects."""
     general, dense, arrays = functions
     if general == stub and dense in ("", f"{stub}_dense") and arrays in ("", f"{stub}_arrays"):
         return quoted("+".join((key, *(["dense"] if dense else []), *(["arrays"] if arrays else []))))

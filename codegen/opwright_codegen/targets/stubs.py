@@ -64,7 +64,7 @@ class Group:
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """What the template of a part shows."""
+    """Return what the template of a part shows."""
     lookups = Lookups(view.builtins)
     groups = [_group(base, operators, view, lookups) for base, operators in view.packets.items()]
     return {
@@ -147,7 +147,7 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
 
 
 def index_context(view: NamespaceView) -> dict[str, object]:
-    """What the template of `ops/__init__.py` shows: the part of each function that users call."""
+    """Return what the template of `ops/__init__.py` shows: the part of each function that users call."""
     functions = {
         view.names.packets[base].function: view.homes[group[0].name]
         for base, group in view.packets.items()

@@ -61,7 +61,7 @@ class TypedPacket:
 
 
 def ops_context(view: NamespaceView) -> dict[str, object]:
-    """What the template of a part's `.pyi` shows."""
+    """Return what the template of a part's `.pyi` shows."""
     typed = _Typed(view.builtins)
     namer = Namer((*RESERVED, *view.names.of_module))
     operators = {o.name: _operator(o, view, typed, namer) for o in view.operators.values()}
@@ -91,7 +91,7 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
 
 
 def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
-    """The order in which ruff sorts names."""
+    """Return the order in which ruff sorts a name."""
     rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     parts: list[tuple[int, int | str]] = []
     digits = ""
@@ -109,12 +109,12 @@ def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
 
 
 def index_context(view: NamespaceView) -> dict[str, object]:
-    """What the template of `ops/__init__.pyi` shows: the functions that users call, and the parts."""
+    """Return what the template of `ops/__init__.pyi` shows: the functions that users call, and the parts."""
     return {"public": _public(view), "parts": sorted(view.parts), "kinds": list(view.parts)}
 
 
 def _public(view: NamespaceView) -> list[str]:
-    """The functions that users call, in the order in which ruff sorts them."""
+    """Return the functions that users call, in the order in which ruff sorts them."""
     functions = [(view.names.packets[base].function, group) for base, group in view.packets.items()]
     return sorted([function for function, group in functions if is_public(function, group)], key=_natural)
 
@@ -144,7 +144,7 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
 
 
 def _functions(packets: Sequence[TypedPacket]) -> list[str]:
-    """The functions for packets."""
+    """Return the functions for packets."""
     declared = [packet.functions for packet in packets]
     return _spaced([f"@overload\n{text}" if len(found) > 1 else text for found in declared for text in found])
 

@@ -49,8 +49,10 @@ def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after
 
 
 def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0, after: int = 0) -> str:
-    """`head item, item tail` on one line if it fits between `indent` and `after` columns, else the items on the next if
-    they fit there, else an item a line."""
+    """Return `head item, item tail` on one line if it fits between `indent` and `after` columns.
+
+    The items stand on the next line if they fit there, else each on a line of its own.
+    """
     text = ", ".join(items)
     if after + indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
         return f"{head}{text}{tail}"

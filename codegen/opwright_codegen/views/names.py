@@ -139,7 +139,7 @@ class NamespaceNames:
 
     @property
     def of_module(self) -> frozenset[str]:
-        """All names that modules of operators define."""
+        """Return all names that modules of operators define."""
         own = {name for found in self.stubs.values() for name in (found.stub, found.operator, found.result or "")}
         return frozenset((*own, *self.taken, *(found.packet or "" for found in self.packets.values())))
 

@@ -90,7 +90,7 @@ class NamespaceView:
     homes: Mapping[str, str]
 
     def part(self, name: str) -> NamespaceView:
-        """The operators of one part."""
+        """Return the operators of one part."""
         own = {path: shown for path, shown in self.sources.items() if path == self.parts[name]}
         return replace(
             self,
@@ -100,7 +100,7 @@ class NamespaceView:
         )
 
     def function(self, operator: OperatorView) -> str:
-        """The function that calls an operator, as other modules of the package spell it."""
+        """Return the function that calls an operator, as other modules of the package spell it."""
         public = f"ops.{operator.function}"
         if self.calls.get(operator.schema.name.base) == public:
             return public
@@ -112,7 +112,7 @@ class NamespaceView:
         return frozenset(name for package in self.used.values() for name in package.methods)
 
     def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
-        """The modules of operators among `words`, as `import_lines` takes them."""
+        """Return the modules of operators among `words`, as `import_lines` takes them."""
         modules = {"ops": ".."} | {alias: package.name for alias, package in self.used.items()}
         return [(module, "ops", alias) for alias, module in modules.items() if alias in words]
 

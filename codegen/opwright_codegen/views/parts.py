@@ -44,7 +44,7 @@ def parts_of(
 
 
 def _part_names(sources: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """The name of each file's part, by its path."""
+    """Return the name of each file's part, by its path."""
     paths = {path: PurePath(path) for path in sources}
     stems = [_stem(path) for path in paths.values()]
     namer = Namer((*taken, "__init__"))

@@ -77,7 +77,7 @@ def _named(
 
 
 class _Expanded:
-    """What `registry.install` takes, and which modules have forward rules of which operators."""
+    """The rows that `registering.install` takes, and which modules have forward rules of which operators."""
 
     def __init__(self, package: str, namespace: str, rows: Rows) -> None:
         self.kernels: list[Row] = []
