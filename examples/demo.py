@@ -26,7 +26,7 @@ def main() -> None:
 
         title("opwright generate ops.yaml -o quickstart_ops")
         print(generate(folder, "ops.yaml"))
-        print(code_of(folder / "quickstart_ops" / "kernels_cpu.py", "def hypotenuse_default("))
+        print(code_of(folder / "quickstart_ops" / "kernels_cpu" / "ops.py", "def hypotenuse_default("))
 
         title("Calls on NumPy arrays, and on Tensors")
         call(folder)

@@ -80,7 +80,7 @@ def test_the_wheel_has_stubs_and_manifest(wheel: Path) -> None:
     assert {
         "shrink/py.typed",
         "shrink/operators/py.typed",
-        "shrink/operators/ops.pyi",
+        "shrink/operators/ops/ops.pyi",
         "shrink/operators/manifest.json",
     } <= names
 

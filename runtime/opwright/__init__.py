@@ -5,6 +5,7 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 """
 
 import warnings
+from functools import partial as _partial
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -109,10 +110,13 @@ from opwright.tensors.tensor import Tensor, is_tensor
 from opwright.torch_alias import as_torch
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
+# The functions are loaded when they are first named (`__getattr__`).
 from opwright_aten import ops as _generated
-from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg, random, special  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+if _TYPE_CHECKING:
+    from opwright_aten.ops import *  # noqa: F403
+
+from opwright import random  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
@@ -133,13 +137,15 @@ from opwright.methods.functional import (  # type: ignore[assignment, no-redef] 
     unique_consecutive,  # noqa: F401
 )
 from opwright.methods.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
-from opwright.tensors.factories import install as _install_factories  # isort: skip
+from opwright.dispatch.parts import Later as _Later  # isort: skip
+from opwright.tensors import factories as _factories  # isort: skip
 
-_install_factories(globals(), _generated)
 _former_names.install()
+for _name in _factories.METHODS:  # here, since the package that attaches other methods may still wait for this one
+    setattr(Tensor, _name, _Later(Tensor, _name, _partial(_factories.method, ops.aten, _name)))
 
 if _TYPE_CHECKING:
-    from opwright import nn
+    from opwright import linalg, nn, special
 
 __version__ = "0.1.0"
 
@@ -259,10 +265,16 @@ __all__ += _generated.__all__
 
 
 # Parts that are loaded when they are first named.
-_LAZY = ("_subclasses", "amp", "cuda", "fake", "fake_profile", "nn", "python_dispatch", "symbolic", "testing", "utils")
+_LAZY = (
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "linalg", "nn", "python_dispatch", "special", "symbolic",
+    "testing", "utils",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _generated.FUNCTIONS:
+        globals()[name] = found = _factories.function(name, getattr(_generated, name))
+        return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
     raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__())

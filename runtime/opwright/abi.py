@@ -7,7 +7,8 @@ command that generates it again. Names of interpreters load them when they are f
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays import dtypes
@@ -19,15 +20,15 @@ from opwright.arrays.generator import Generator
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.arrays.storage import storage_of
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
-from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, name_rules
+from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
 from opwright.dispatch.kernel_sources import name_kernel
 from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
-from opwright.dispatch.registering import Row, WrapperRow
-from opwright.dispatch.registering import install as _install
+from opwright.dispatch.parts import functions_of, install_methods
+from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
@@ -100,25 +101,31 @@ __all__ = [
     "Operator", "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat",
     "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace",
     "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
-    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "gradients_of",
-    "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history",
-    "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
-    "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of",
-    "rebase_history", "record", "record_several", "refuse_recording", "result_class", "results_of", "rules", "save",
-    "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of",
-    "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view",
-    "wrap_views", "write_out", "write_outs", "write_self",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
+    "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
+    "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
+    "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "result_class",
+    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 
-def install(namespace: str, version: int, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels and wrappers that a generated package lists (`registering.install`).
+def install(
+    namespace: str,
+    version: int,
+    package: Any = "",
+    operators: Any = (),
+    places: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Define the operators of a generated package, and register what serves them (`parts.install`).
 
     Raises ImportError where the package was generated for another version of this module.
     """
     if version != VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
-    _install(namespace, rows, wrappers)
+    _install(package, namespace, operators, places)
 
 
 def __getattr__(name: str) -> Any:

@@ -132,6 +132,7 @@ def main(count: int, seed: int) -> None:
     import resource
 
     import opwright
+    import opwright_aten
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
@@ -139,6 +140,9 @@ def main(count: int, seed: int) -> None:
     grammar, taken = Grammar(seed), 0
     for module in pkgutil.walk_packages(opwright.__path__, "opwright."):  # what is lazy is loaded
         if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.rules")):
+            importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
+        if "kernels_cuda" not in module.name:
             importlib.import_module(module.name)
     opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2, 2) @ opwright.ones(2, requires_grad=True)).backward()
     sys.addaudithook(_tell)

@@ -90,7 +90,7 @@ def imported(run: Run) -> Iterator[ModuleType]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)
-            for path in run.package.glob("*.py*"):
+            for path in run.package.rglob("*.py*"):
                 if path.is_file() and path.suffix in (".py", ".pyi"):
                     compile(path.read_bytes(), str(path), "exec")
             spec = importlib.util.spec_from_file_location(
@@ -100,9 +100,10 @@ def imported(run: Run) -> Iterator[ModuleType]:
             module = sys.modules[name] = importlib.util.module_from_spec(spec)
             sys.path.insert(0, str(run.package.parent))
             spec.loader.exec_module(module)
-            for path in run.package.glob("*.py"):
-                if path.stem not in ("__init__", "kernels_cuda"):
-                    importlib.import_module(f"{name}.{path.stem}")
+            for path in run.package.rglob("*.py"):
+                parts = path.relative_to(run.package).with_suffix("").parts
+                if parts[-1] != "__init__" and parts[0] != "kernels_cuda":
+                    importlib.import_module(".".join((name, *parts)))
         yield module
     finally:
         with contextlib.suppress(ValueError):

@@ -62,4 +62,4 @@ def test_errors_say_what_and_where(text: str, message: str) -> None:
 def test_an_unknown_kernel_stays_unbound_where_that_is_allowed() -> None:
     rules, kernels = KernelModules([], of="rule"), KernelModules([])
     found = render(read_text(FUNC + CPU + "sin_cpu", "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=False)
-    assert '("demo::f", "CPU", "", "sin_cpu", "", "")' in found["register.py"]
+    assert '("f", "f", ("CPU", "", "sin_cpu", "", ""))' in found["register.py"]

@@ -91,10 +91,10 @@ def test_generate_writes_a_package_and_then_nothing(project: Path) -> None:
     assert first.returncode == 0, first.stderr
     assert first.stdout.startswith("mine_ops  ")
     output = project / "mine_ops"
-    compile((output / "ops.py").read_text(), "ops.py", "exec")
+    compile((output / "ops" / "ops.py").read_text(), "ops.py", "exec")
     manifest = json.loads((output / "manifest.json").read_text())
     assert list(manifest["inputs"]) == ["ops.yaml"]
-    assert {"ops.py", "register.py"} <= set(manifest["outputs"])
+    assert {"ops/ops.py", "register.py"} <= set(manifest["outputs"])
     assert str(project) not in (output / "manifest.json").read_text()
 
     before = times(output)
@@ -115,10 +115,10 @@ def test_a_run_with_nothing_to_do_loads_no_parser(project: Path) -> None:
     assert not loaded & {"lark", "jinja2", "yaml", "numpy", "opwright", "subprocess"}
 
 
-@pytest.mark.parametrize("name", ["ops.yaml", "my_kernels.py", "my_rules.py", "mine_ops/ops.py", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["ops.yaml", "my_kernels.py", "my_rules.py", "mine_ops/ops/ops.py", "pyproject.toml"])
 def test_a_change_of_any_file_is_noticed(project: Path, name: str) -> None:
     assert run(project, "generate").returncode == 0
-    original = (project / "mine_ops" / "ops.py").read_text()
+    original = (project / "mine_ops" / "ops" / "ops.py").read_text()
     comment = "# changed\n"
     with (project / name).open("a") as file:
         file.write(
@@ -130,14 +130,14 @@ def test_a_change_of_any_file_is_noticed(project: Path, name: str) -> None:
     again = run(project, "generate")
     assert again.returncode == 0, again.stderr
     assert "up to date" not in again.stdout
-    assert (project / "mine_ops" / "ops.py").read_text() == original
+    assert (project / "mine_ops" / "ops" / "ops.py").read_text() == original
 
 
 def test_check_diff_and_dry_run_write_nothing(project: Path) -> None:
     for option, status in (("--check", 1), ("--diff", 0), ("--dry-run", 0)):
         found = run(project, "generate", option)
         assert found.returncode == status, found.stderr
-        assert "mine_ops/ops.py" in found.stdout
+        assert "mine_ops/ops/ops.py" in found.stdout
         assert not (project / "mine_ops").exists()
     assert run(project, "generate").returncode == 0
     for option in ("--check", "--diff", "--dry-run"):
@@ -146,7 +146,7 @@ def test_check_diff_and_dry_run_write_nothing(project: Path) -> None:
         assert "ops.py" not in found.stdout
     (project / "ops.yaml").write_text(SCHEMAS.replace("twice", "double"))
     before = times(project / "mine_ops")
-    assert "change   mine_ops/ops.py" in run(project, "generate", "--check").stdout
+    assert "change   mine_ops/ops/ops.py" in run(project, "generate", "--check").stdout
     diff = run(project, "generate", "--diff", "--check")
     assert diff.returncode == 1
     assert "-# twice(Tensor self) -> Tensor" in diff.stdout
@@ -175,7 +175,7 @@ def test_only_some_targets(project: Path) -> None:
     assert run(project, "generate", "--only", "ops").returncode == 0
     after = times(project / "mine_ops")
     assert {name for name in before if before[name] != after.get(name)} <= {"ops.py", "ops.pyi", "manifest.json"}
-    assert "double" in (project / "mine_ops" / "ops.py").read_text()
+    assert "double" in (project / "mine_ops" / "ops" / "ops.py").read_text()
     assert run(project, "generate").returncode == 0
     assert run(project, "generate", "--check").returncode == 0
 
@@ -183,7 +183,7 @@ def test_only_some_targets(project: Path) -> None:
 def test_depfile(project: Path) -> None:
     assert run(project, "generate", "--depfile", "ops.d").returncode == 0
     targets, _, sources = (project / "ops.d").read_text().partition(": \\\n")
-    assert "mine_ops/ops.py" in targets
+    assert "mine_ops/ops/ops.py" in targets
     for name in ("ops.yaml", "my_kernels.py", "my_rules.py", "formula.lark"):
         assert name in sources
     (project / "ops.d").unlink()
@@ -197,9 +197,9 @@ def test_several_namespaces(project: Path) -> None:
             "\n- func: other::same(Tensor self) -> Tensor\n  meta: pointwise(self)\n  dispatch:\n    CPU: (self)\n"
         )
     assert run(project, "generate", "ops.yaml", "-o", "out").returncode == 0
-    assert (project / "out/mine/ops.py").is_file()
-    assert (project / "out/other/ops.py").is_file()
-    assert "same" not in (project / "out/mine/ops.py").read_text()
+    assert (project / "out/mine/ops/ops.py").is_file()
+    assert (project / "out/other/ops/ops.py").is_file()
+    assert "same" not in (project / "out/mine/ops/ops.py").read_text()
     assert run(project, "generate", "ops.yaml", "-o", "out").stdout.count("up to date") == 2
 
     config = CONFIG.replace('output = "mine_ops"\n', "") + '[tool.opwright.output]\nmine = "a"\n'
@@ -209,7 +209,7 @@ def test_several_namespaces(project: Path) -> None:
     assert "no folder for the namespace 'other'" in found.stderr
     (project / "pyproject.toml").write_text(config + 'other = "b"\n')
     assert run(project, "generate").returncode == 0
-    assert (project / "a/ops.py").is_file() and (project / "b/ops.py").is_file()
+    assert (project / "a/ops/ops.py").is_file() and (project / "b/ops/ops.py").is_file()
     assert run(project, "generate").stdout.count("up to date") == 2
 
 
@@ -225,12 +225,12 @@ def test_wrong_schemas_are_reported_and_nothing_is_written(project: Path) -> Non
 
 
 def test_a_file_in_the_way(project: Path) -> None:
-    (project / "mine_ops").mkdir()
-    (project / "mine_ops" / "ops.py").write_text("by hand\n")
+    (project / "mine_ops" / "ops").mkdir(parents=True)
+    (project / "mine_ops" / "ops" / "ops.py").write_text("by hand\n")
     found = run(project, "generate")
     assert found.returncode == 1
-    assert found.stderr.startswith("error: mine_ops/ops.py: exists, and was not generated [foreign-file]\n")
-    assert [path.name for path in (project / "mine_ops").iterdir()] == ["ops.py"]
+    assert found.stderr.startswith("error: mine_ops/ops/ops.py: exists, and was not generated [foreign-file]\n")
+    assert [path.name for path in (project / "mine_ops").rglob("*")] == ["ops", "ops.py"]
     assert run(project, "generate", "--force").returncode == 0
 
 
@@ -278,12 +278,12 @@ def test_strict_kernels(project: Path) -> None:
 
 def test_the_configuration_is_about_its_own_schemas(project: Path) -> None:
     assert run(project, "generate", "ops.yaml").stdout.startswith("mine_ops  ")
-    assert "my_kernels" in (project / "mine_ops" / "kernels_cpu.py").read_text()
+    assert "my_kernels" in (project / "mine_ops" / "kernels_cpu" / "ops.py").read_text()
     (project / "other.yaml").write_text(SCHEMAS)
     assert run(project, "generate", "other.yaml", "-o", "unbound").returncode == 0
-    assert "my_kernels" not in (project / "unbound" / "kernels_cpu.py").read_text()
+    assert "my_kernels" not in (project / "unbound" / "kernels_cpu" / "other.py").read_text()
     assert run(project, "generate", "other.yaml", "-o", "bound", "--kernels", "my_kernels").returncode == 0
-    assert "my_kernels" in (project / "bound" / "kernels_cpu.py").read_text()
+    assert "my_kernels" in (project / "bound" / "kernels_cpu" / "other.py").read_text()
 
 
 def test_check(project: Path) -> None:
@@ -329,16 +329,16 @@ def test_places_are_paths_in_the_project_and_else_names(project: Path) -> None:
     (project / "schemas").mkdir()
     (project / "ops.yaml").rename(project / "schemas" / "ops.yaml")
     (project / "pyproject.toml").write_text(CONFIG.replace('"ops.yaml"', '"schemas/ops.yaml"'))
-    generated = project / "mine_ops" / "ops.py"
+    generated = project / "mine_ops" / "ops" / "ops.py"
     for folder in (project, project / "schemas"):
         assert run(folder, "generate", "--force").returncode == 0
         assert generated.read_text().startswith("# Generated by Opwright from schemas/ops.yaml.")
-        places = generated.with_name("where.py").read_text()
+        places = (project / "mine_ops" / "where.py").read_text()
         assert '"mine::twice": "schemas/ops.yaml:1"' in places
     (project / "schemas" / "other.yaml").write_text(SCHEMAS)
     for shown in ("schemas/other.yaml", str(project / "schemas" / "other.yaml")):
         assert run(project, "generate", shown, "-o", "other_ops").returncode == 0
-        text = (project / "other_ops" / "ops.py").read_text()
+        text = (project / "other_ops" / "ops" / "other.py").read_text()
         assert '"mine::twice": "other.yaml:1"' in (project / "other_ops" / "where.py").read_text()
         assert text.startswith("# Generated by Opwright from other.yaml.")
 

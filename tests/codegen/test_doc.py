@@ -57,7 +57,7 @@ def test_docs_of_functions_methods_and_operators(tmp_path: Path) -> None:
         for shown in (packet, packet.default, packet.stub):
             assert "Return the double." in pydoc.plain(pydoc.render_doc(shown))
         assert type(packet).__doc__.startswith("A packet, `aten::add`")  # the classes keep their own
-        assert '"""Return the double.' in (run.package / "ops.pyi").read_text()
+        assert '"""Return the double.' in (run.package / "ops" / "ops.pyi").read_text()
         assert '"""Return the double.' in (run.package / "methods.pyi").read_text()
 
 

@@ -118,9 +118,9 @@ def test_everything_that_is_read_is_hashed(project: Path) -> None:
     "name",
     [
         *(name for name in FILES if name not in ("used.yaml", "fresh_shapes/__init__.py")),
-        "fresh_used/ops.py",
+        "fresh_used/ops/__init__.py",
         "fresh_used/methods.py",
-        "fresh_ops/kernels_cpu.py",
+        "fresh_ops/kernels_cpu/ops.py",
         "fresh_ops/manifest.json",
     ],
 )
@@ -151,7 +151,7 @@ def test_an_annotation_in_a_module_of_rules_is_seen(tmp_path: Path) -> None:
     (tmp_path / "shp.py").write_text("def f(x, n):\n    pass\n")
     (tmp_path / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "annotated_ops"\n')
     generate(tmp_path)
-    kernels = tmp_path / "annotated_ops" / "kernels_cpu.py"
+    kernels = tmp_path / "annotated_ops" / "kernels_cpu" / "ops.py"
     before = kernels.read_text()
     (tmp_path / "shp.py").write_text("from typing import Any\ndef f(x: Any, n: Any):\n    pass\n")
     assert "up to date" not in generate(tmp_path, "--check")

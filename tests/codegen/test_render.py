@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,12 +48,14 @@ def test_golden(name: str, monkeypatch: pytest.MonkeyPatch, update_golden: bool)
     expected = CASES / name / "expected"
     if update_golden:
         expected.mkdir(exist_ok=True)
-        for path in expected.iterdir():
+        for path in [path for path in expected.rglob("*") if path.is_file()]:
             if path.is_file():
                 path.unlink()
         for file, text in found.items():
+            (expected / file).parent.mkdir(exist_ok=True)
             (expected / file).write_text(text, encoding="utf-8", newline="\n")
-    assert found == {path.name: path.read_text(encoding="utf-8") for path in expected.iterdir() if path.is_file()}
+    files = [path for path in expected.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert found == {path.relative_to(expected).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +64,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packages")
     for name in NAMES:
         package = folder / f"demo_{name}"
-        package.mkdir()
-        for path in (CASES / name / "expected").iterdir():
-            if path.is_file():
-                (package / path.name).write_bytes(path.read_bytes())
+        shutil.copytree(CASES / name / "expected", package, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
@@ -151,4 +151,4 @@ def test_only_renders_the_files_asked_for() -> None:
     operators = read([CASES / "pointwise" / "ops.yaml"])
     kernels, rules = KernelModules([]), KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
     found = render(operators, "demo", kernels=kernels, rules=rules, strict=True, only=("ops", "register.py"))
-    assert list(found) == ["ops.py", "ops.pyi", "register.py"]
+    assert list(found) == ["ops/__init__.py", "ops/__init__.pyi", "ops/ops.py", "ops/ops.pyi", "register.py"]

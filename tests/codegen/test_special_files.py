@@ -45,7 +45,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "loop": lambda path: path.symlink_to(path.name),
 }
 _COMMAND = "import sys; from opwright_codegen.entry import main; sys.exit(main())"
-PLACES = ("out/ops.py", "out/manifest.json", "out/__pycache__/opwright.stamp", "depfile", "out")
+PLACES = ("out/ops/ops.py", "out/manifest.json", "out/__pycache__/opwright.stamp", "depfile", "out")
 
 
 def _generate(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -96,14 +96,14 @@ def test_nothing_is_removed_by_way_of_a_link(folder: Path) -> None:
     (victim / "mine.py").write_text("mine")
     (folder / "out" / "sub").symlink_to(victim)
     manifest = folder / "out" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"ops.py":', '"sub/mine.py": "0", "ops.py":'))
+    manifest.write_text(manifest.read_text().replace('"ops/ops.py":', '"sub/mine.py": "0", "ops/ops.py":'))
     _generate(folder, "--force")
     assert (victim / "mine.py").read_text() == "mine"
 
 
 def test_files_of_users_that_look_temporary_stay(folder: Path) -> None:
     assert _generate(folder).returncode == 0
-    ours = folder / "out" / ".opwright-123-ops.py.tmp"
+    ours = folder / "out" / "ops" / ".opwright-123-ops.py.tmp"
     kept = [folder / "out" / name for name in (".opwright-notes", ".opwright-1-mine.py.tmp", ".opwright-x")]
     for path in (ours, *kept):
         path.write_text("text")
@@ -119,7 +119,7 @@ def test_closed_streams_are_no_error(folder: Path, closed: str) -> None:
     shell = f'exec "$0" -c "$1" generate ops.yaml -o out {number}{"<" if closed == "stdin" else ">"}&-'
     done = subprocess.run(["sh", "-c", shell, sys.executable, _COMMAND], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (folder / "out" / "ops.py").exists()
+    assert (folder / "out" / "ops" / "ops.py").exists()
 
 
 @pytest.mark.parametrize("name", ["my-package", "a..b", "class", "nosuchpkg", "3x", "a b", "é", ".", "os"])
@@ -183,7 +183,7 @@ def test_text_that_the_locale_has_not(folder: Path, text: str) -> None:
     if done.returncode:
         assert "\\xe9" in done.stderr
     else:
-        assert "café ✓ 日本" in (folder / "out" / "ops.pyi").read_text(encoding="utf-8")
+        assert "café ✓ 日本" in (folder / "out" / "ops" / "schema.pyi").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("content", ["folder", b"\xff\xfe\x00", b"caf\xe9 = 1"])

@@ -112,8 +112,8 @@ def package(operators: OperatorSet, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("torch")
     none = KernelModules([])
     files = render(operators, "opwright_aten", kernels=none, rules=KernelModules([], of="rule"), strict=False)
-    (folder / "opwright_aten").mkdir()
     for name, text in files.items():
+        (folder / "opwright_aten" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "opwright_aten" / name).write_text(text, encoding="utf-8")
     return folder
 

@@ -16,7 +16,10 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 from cupy_stand_in.module import cupy  # CuPy itself, also where the stand-in serves
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "generated/opwright_aten/kernels_cuda.py", *sorted((ROOT / "runtime").rglob("*.py"))]
+FILES = [
+    *sorted((ROOT / "generated/opwright_aten/kernels_cuda").glob("*.py")),
+    *sorted((ROOT / "runtime").rglob("*.py")),
+]
 ARRAY_MODULES = ("xp", "cp", "cupy")
 OF_UFUNCS = {"out", "dtype", "casting"}
 

@@ -21,9 +21,10 @@ NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().
 # Names of our own use, which no page named. What generated code imports is another version's.
 GONE = {
     "opwright.autograd.recording": {"register_hook", "register_post_accumulate_hook", "retains_grad"},  # `tensor_hooks`
-    "opwright.abi": {"declare", "packet", "show_result"},
+    "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.custom_ops.forward": {"JvpRule"},
     "opwright.dispatcher": {"declare"},
+    "opwright.factories": {"install"},
     "opwright.forward_rules": {"find_rule", "find_unloaded_rules", "remove_rule"},  # methods of RuleTable
     "opwright.kernel_errors": {"gradient_text", "name_kernel", "recorded_by"},
     "opwright.overloads": {"drop_if_empty"},

@@ -58,12 +58,12 @@ def test_modules_are_imported_when_a_rule_is_needed(monkeypatch: pytest.MonkeyPa
     module.RULES = {"f": "generated"}
     monkeypatch.setitem(sys.modules, module.__name__, module)
     table: RuleTable[str] = RuleTable()
-    table.name_module("rules", module.__name__)
-    assert table.find("rules::f") is None and table.find_unloaded("others") is None
-    load = table.find_unloaded("rules")
+    table.name_module(module.__name__, ["rules::f", "rules::g"])
+    assert table.find("rules::f") is None and table.find_unloaded("rules::h") is None
+    load = table.find_unloaded("rules::f")
     assert load is not None
     load()
-    assert table.find("rules::f") == "generated" and table.find_unloaded("rules") is None
+    assert table.find("rules::f") == "generated" and table.find_unloaded("rules::f") is None
     given = table.put("rules::f", "given")
     assert table.find("rules::f") == "given"
     given.remove()

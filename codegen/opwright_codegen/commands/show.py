@@ -57,7 +57,7 @@ def show_used(uses: Sequence[UsedPackage], name: str, out: TextIO) -> int:
     """
     known: set[str] = set()
     for package in uses:
-        texts = {path.name: path.read_text(encoding="utf-8") for path in package.modules()}
+        texts = {name: path.read_text(encoding="utf-8") for name, path in package.modules()}
         declared = package.declarations()
         wanted = name.removeprefix(f"{declared.namespace}::")
         found = [each for each in declared.operators if wanted in (each.name, each.name.partition(".")[0])]

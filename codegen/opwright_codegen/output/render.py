@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
-from opwright_codegen.bindings.bind import Binding, bind
+from opwright_codegen.bindings.bind import bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
@@ -23,6 +22,7 @@ from opwright_codegen.targets import (
     composites,
     custom_op,
     fakes,
+    folders,
     forward,
     inplace_or_view,
     kernels_cpu,
@@ -35,8 +35,7 @@ from opwright_codegen.targets import (
     where,
 )
 from opwright_codegen.targets import kernels as kernel_shims
-from opwright_codegen.targets.kernels import shim_names
-from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.targets.part import Part, parts_of
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
@@ -67,23 +66,25 @@ def render(
     (namespace,) = operators.namespaces
     view = namespace_view(operators, namespace, package, project, used)
     bindings = bind(view, operators, kernels, rules, strict=strict)
-    shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
-    recorded = _Recorded((), (), (), gradients or KernelModules(()))
+    recordings: Sequence[autograd.Recording] = ()
+    skipped: Sequence[str] = ()
+    rules_found: Sequence[forward.Rule] = ()
     if derivatives is not None:
         recordings = autograd.recordings(view, operators, derivatives)
-        recorded = recorded._replace(
-            recordings=recordings,
-            skipped=autograd.without_history(view, operators, derivatives, recordings),
-            rules=forward.rules(view, operators, derivatives),
-        )
+        skipped = autograd.without_history(view, operators, derivatives, recordings)
+        rules_found = forward.rules(view, operators, derivatives)
+    parts = parts_of(view, bindings, recordings, rules_found)
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
-    shared = {"header": _header(view), "namespace": namespace}
-    for name, template, context in _files(view, bindings, shims, recorded):
+    for name, template, shown, context in (
+        *_of_package(view, parts, skipped),
+        *_of_parts(parts, gradients or KernelModules(())),
+    ):
         if _is_wanted(name, only):
             values = context()
             if values is not None:
+                shared = {"header": _header(shown), "namespace": namespace}
                 found[name] = _environment().get_template(template).render({**shared, **values})
-    return dict(sorted(found.items()))
+    return dict(sorted(_with_folders(found, _header(view), namespace).items()))
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
@@ -93,63 +94,67 @@ def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_
     return _environment().get_template(custom_op.TEMPLATE).render(context)
 
 
-_BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND, fakes.BACKEND)
 _Context = Callable[[], Mapping[str, object] | None]
+_File = tuple[str, str, NamespaceView, _Context]  # its name, its template, what it is of, what the template shows
 
 
-class _Recorded(NamedTuple):
-    """A package's gradients: what it records, what has no history, how tangents go through it, and the modules of
-    backward functions."""
-
-    recordings: Sequence[autograd.Recording]
-    skipped: Sequence[str]
-    rules: Sequence[forward.Rule]
-    gradients: KernelModules
-
-
-def _files(
-    view: NamespaceView,
-    bindings: Sequence[Binding],
-    shims: Mapping[str, Mapping[str, ShimNames]],
-    recorded: _Recorded,
-) -> Iterator[tuple[str, str, _Context]]:
-    """Yield every output file: its name, its template, and what makes the template's context."""
-    has_wrappers = bool(recorded.recordings or recorded.skipped or inplace_or_view.wrapped(bindings))
-    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
-    yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
-    yield where.FILE, where.TEMPLATE, lambda: where.context(view)
-    yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
-    yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
-    yield "methods.pyi", typing.METHODS, lambda: typing.methods_context(view)
-    for module in (kernels_cpu, kernels_cuda):
-        yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
-    yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
-    yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
-    yield autograd.FILE, autograd.TEMPLATE, partial(_autograd, view, recorded, shims["CPU"])
-    yield forward.FILE, forward.TEMPLATE, lambda: forward.context(view, recorded.rules, recorded.gradients)
-    yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
-    yield (
-        "register.py",
-        register.TEMPLATE,
-        lambda: register.context(bindings, shims, recorded.recordings, recorded.skipped),
-    )
+def _of_package(view: NamespaceView, parts: Sequence[Part], skipped: Sequence[str]) -> Iterator[_File]:
+    """Yield the files that a package has once."""
+    yield "__init__.py", package.TEMPLATE, view, lambda: package.context(view)
+    yield f"{stubs.FOLDER}/__init__.py", stubs.INDEX, view, lambda: stubs.index_context(view)
+    yield f"{stubs.FOLDER}/__init__.pyi", typing.INDEX, view, lambda: typing.index_context(view)
+    yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
+    yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
+    yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
+    yield "register.py", register.TEMPLATE, view, lambda: register.context(parts, skipped)
 
 
-def _autograd(view: NamespaceView, recorded: _Recorded, shims: Mapping[str, ShimNames]) -> Mapping[str, object] | None:
-    return autograd.context(view, recorded.recordings, recorded.gradients, shims)
+def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File]:
+    """Yield the files that each part has."""
+    on_cpu = {name: shim for part in parts for name, shim in part.shims["CPU"].items()}
+    for part in parts:
+        view, bindings = part.view, part.bindings
+        contexts: tuple[tuple[str, str, _Context], ...] = (
+            (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
+            (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view)),
+            (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
+            (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),
+            (
+                f"{autograd.FOLDER}/*.py",
+                autograd.TEMPLATE,
+                partial(autograd.context, view, part.recordings, gradients, on_cpu),
+            ),
+            (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),
+            (
+                f"{inplace_or_view.FOLDER}/*.py",
+                inplace_or_view.TEMPLATE,
+                partial(inplace_or_view.context, view, bindings),
+            ),
+            *[
+                (
+                    f"{module.FOLDER}/*.py",
+                    kernel_shims.TEMPLATE,
+                    partial(kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key]),
+                )
+                for module in (kernels_cpu, kernels_cuda)
+            ],
+        )
+        yield from ((name.replace("*", part.name), template, view, context) for name, template, context in contexts)
 
 
-def _kernels(
-    view: NamespaceView,
-    bindings: Sequence[Binding],
-    backend: kernel_shims.Backend,
-    shims: Mapping[str, Mapping[str, ShimNames]],
-) -> Mapping[str, object]:
-    return kernel_shims.context(view, bindings, backend, shims[backend.key])
+def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
+    """Return the files, and the `__init__.py` of folders that have none."""
+    template = _environment().get_template(folders.TEMPLATE)
+    made = {
+        f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})
+        for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - {stubs.FOLDER})
+    }
+    return {**found, **made}
 
 
 def _is_wanted(name: str, only: Collection[str] | None) -> bool:
-    return not only or name in only or name.partition(".")[0] in only
+    """Whether a file is asked for: by its path, with or without the ending, or by its folder."""
+    return not only or not {name, name.partition(".")[0], name.partition("/")[0]}.isdisjoint(only)
 
 
 # Paths stand in the first line of a file, where `coding: …` would choose its encoding; a line break ends a comment.

@@ -1,4 +1,4 @@
-"""Target `autograd.py`: Node classes and wrappers of differentiable operators, which record calls for a backward pass.
+"""`autograd/`: what records calls for a backward pass, a Node class and wrappers for each differentiable operator.
 
 Note [Names of nodes]
 `AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
@@ -28,9 +28,9 @@ from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
-__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
+__all__ = ["FOLDER", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
 
-FILE = "autograd.py"
+FOLDER = "autograd"
 TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",

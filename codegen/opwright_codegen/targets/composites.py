@@ -27,8 +27,9 @@ from opwright_codegen.views.layout import fill_comment, formula_lines, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
-__all__ = ["TEMPLATE", "composite_names", "context"]
+__all__ = ["FOLDER", "TEMPLATE", "composite_names", "context"]
 
+FOLDER = "composites"
 TEMPLATE = "composites.py.j2"
 RESERVED = (
     "Any", "DType", "DTypeLike", "Device", "Exception", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence",
@@ -78,9 +79,9 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
     given = return_annotation(schema.returns, builtins)
     match binding.kernel:
         case VariantOf(source):
-            statements = _written(binding.view, source, own)
+            statements = _written(binding.view, source, own, view)
         case FunctionalOf(source):
-            statements = _on_copies(binding.view, source, own, namer)
+            statements = _on_copies(binding.view, source, own, namer, view)
         case Inline(formula):
             spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
             formula = spelled(formula, {}, view.calls)
@@ -96,10 +97,10 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
 # -- variants
 
 
-def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]) -> list[str]:
-    """Return statements that write another variant's results: Note [Variants of composites]."""
+def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str], package: NamespaceView) -> list[str]:
+    """Return the statements of a variant: Note [Variants of composites]."""
     schema = variant.schema
-    call, plain = _call(source, variant, own), Spelling()
+    call, plain = _call(source, variant, own, package), Spelling()
     written = _targets(variant)
     if schema.kind is SchemaKind.INPLACE and written[0].type.is_list_like:
         pairs = Call(Verbatim("zip"), (Verbatim(own[written[0].name]), call), (("strict", Verbatim("True")),))
@@ -120,14 +121,16 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
     ]
 
 
-def _on_copies(variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer) -> list[str]:
-    """Return statements that run a mutable variant on copies: Note [Functional variants]."""
+def _on_copies(
+    variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer, package: NamespaceView
+) -> list[str]:
+    """Return the statements of a functional variant: Note [Functional variants]."""
     copies = {a.name: namer.claim(f"{a.name}_copy") for a in source.schema.mutated_arguments}
     statements = [f"{copy} = copy_written({own[name]})" for name, copy in copies.items()]
     returns = source.schema.returns
     returned_already = {r.annotations for r in returns}
     rest = [copies[a.name] for a in source.schema.written_order if a.annotations not in returned_already]
-    call = _call(source, variant, {**own, **copies})
+    call = _call(source, variant, {**own, **copies}, package)
     if not rest:
         return [*statements, formula_lines(call, Spelling(), 4, "return ")]
     results = _results(returns)
@@ -135,7 +138,7 @@ def _on_copies(variant: OperatorView, source: OperatorView, own: Mapping[str, st
     return [*statements, formula_lines(call, Spelling(), 4, before), returned([*results, *rest])]
 
 
-def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -> Formula:
+def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str], package: NamespaceView) -> Formula:
     positional: list[Formula] = []
     keywords: list[tuple[str, Formula]] = []
     for parameter in source.parameters:
@@ -150,7 +153,7 @@ def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -
             keywords.append((parameter.name, value))
         else:
             positional.append(value)
-    return Call(Verbatim(f"ops.{source.function}"), tuple(positional), tuple(keywords))
+    return Call(Verbatim(package.function(source)), tuple(positional), tuple(keywords))
 
 
 def _targets(variant: OperatorView) -> tuple[Argument, ...]:

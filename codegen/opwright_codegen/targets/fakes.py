@@ -1,4 +1,4 @@
-"""Target `fakes.py`: what results look like, without data. The kernel shims of the `Meta` key.
+"""`fakes/`: what results look like, without data. The kernel shims of the `Meta` key.
 
 Note [Fake kernels]
 A planned operator's fake is its rule: the plan that the kernel shims of CPU and CUDA lay their results out by becomes a
@@ -24,9 +24,9 @@ from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.views.operators import NamespaceView
 
-__all__ = ["BACKEND", "FILE", "TEMPLATE", "context"]
+__all__ = ["BACKEND", "FOLDER", "TEMPLATE", "context"]
 
-FILE = "fakes.py"
+FOLDER = "fakes"
 TEMPLATE = "fakes.py.j2"
 BACKEND = Backend("Meta", "array_module", "", has_plain_arrays=False)
 
@@ -142,5 +142,4 @@ def context(
     view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames]
 ) -> dict[str, object] | None:
     """Return what the template shows; None where no operator has a fake."""
-    found = kernels.context(view, bindings, BACKEND, names, _FakeBuilder, _FakeFastShims)
-    return found if found["shims"] else None
+    return kernels.context(view, bindings, BACKEND, names, _FakeBuilder, _FakeFastShims)

@@ -46,9 +46,9 @@ from opwright_codegen.views.layout import LINE, fill_comment, formula_lines, quo
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
-__all__ = ["FILE", "TEMPLATE", "Rule", "context", "rules"]
+__all__ = ["FOLDER", "TEMPLATE", "Rule", "context", "rules"]
 
-FILE = "forward.py"
+FOLDER = "forward"
 TEMPLATE = "forward.py.j2"
 _RESERVED = (
     "Any", "ForwardRule", "RULES", "TangentFormula", "annotations", "builtins", "dtypes", "math", "ops",
@@ -116,7 +116,11 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
     rows = []
     for rule in found:
         for name, forward in zip(rule.functions, rule.entry.forward, strict=True):
-            made.append(_Builder(rule.views[0], name, forward, view.calls, backward, modules.values()).build())
+            made.append(
+                _Builder(
+                    rule.views[0], name, forward, view.function(rule.views[0]), view.calls, backward, modules.values()
+                ).build()
+            )
         rows += [_row(each, rule) for each in rule.views]
     words = words_in(text for each in made for text in (each.signature, *each.statements))
     whole = [name for name in ("builtins", "math") if name in words]
@@ -139,6 +143,7 @@ class _Builder:
         view: OperatorView,
         name: str,
         forward: ForwardDerivative,
+        linear: str,
         operators: Mapping[str, str],
         functions: Mapping[str, str],
         modules: Iterable[str],
@@ -151,7 +156,7 @@ class _Builder:
         assert forward.formula is not None  # formulas in our language alone are rendered
         self.formula = forward.formula
         if forward.kind is ForwardKind.LINEAR and isinstance(self.formula, Call):
-            self.formula = replace(self.formula, function=Verbatim(f"ops.{view.function}"))
+            self.formula = replace(self.formula, function=Verbatim(linear))
         self.arguments, self.results = read_by(view.schema, forward)
         namer = Namer((*_RESERVED, *modules))
         self.own = {each: namer.claim(each) for each in self.arguments}

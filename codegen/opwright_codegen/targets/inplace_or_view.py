@@ -1,4 +1,4 @@
-"""Target `inplace_or_view.py`: kernels at ADInplaceOrView, for schemas with alias annotations alone.
+"""`inplace_or_view/`: kernels at ADInplaceOrView, for schemas with alias annotations alone.
 
 Note [ADInplaceOrView kernels]
 What is written is asked for beforehand (`check_writable`), and its version counts afterwards; of in-place operators,
@@ -22,9 +22,9 @@ from opwright_codegen.views.layout import bracketed, fill_comment
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
-__all__ = ["FILE", "TEMPLATE", "context", "wrapped", "wrapper_names"]
+__all__ = ["FOLDER", "TEMPLATE", "context", "wrapped", "wrapper_names"]
 
-FILE = "inplace_or_view.py"
+FOLDER = "inplace_or_view"
 TEMPLATE = "inplace_or_view.py.j2"
 RESERVED = (
     "ADINPLACEORVIEW", "Any", "Callable", "DENSE_CPU", "DType", "DTypeLike", "Device", "Generator", "Kernel", "Layout",

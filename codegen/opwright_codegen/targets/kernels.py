@@ -75,9 +75,11 @@ def context(
     names: Mapping[str, ShimNames],
     builder: type[ShimBuilder] = ShimBuilder,
     fast_builder: type[FastShimBuilder] = FastShimBuilder,
-) -> dict[str, object]:
-    """Return what the template shows."""
+) -> dict[str, object] | None:
+    """Return what the template shows; None where the backend serves no operator."""
     own = backend_bindings(bindings, backend.key)
+    if not own:
+        return None
     modules = _module_names(own, names)
     builtins = BuiltinNames(_functions(names))
     shims: list[Shim] = []

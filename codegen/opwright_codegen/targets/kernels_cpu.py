@@ -1,6 +1,6 @@
-"""Target `kernels_cpu.py`: kernels on NumPy arrays."""
+"""`kernels_cpu/`: kernels on NumPy arrays."""
 
 from opwright_codegen.targets.kernels import Backend
 
-FILE = "kernels_cpu.py"
+FOLDER = "kernels_cpu"
 BACKEND = Backend("CPU", "np", "numpy", has_plain_arrays=True)

@@ -1,6 +1,6 @@
-"""Target `kernels_cuda.py`: kernels on CuPy arrays. The first call that needs one imports the module, and CuPy."""
+"""`kernels_cuda/`: kernels on CuPy arrays. The first call that needs one imports the module, and CuPy with it."""
 
 from opwright_codegen.targets.kernels import Backend
 
-FILE = "kernels_cuda.py"
+FOLDER = "kernels_cuda"
 BACKEND = Backend("CUDA", "cp", "cupy", has_plain_arrays=False)

@@ -42,6 +42,7 @@ class Moved:
     """A method whose `self` is not the operator's first argument: those before it come first in the call."""
 
     name: str
+    function: str
     before: tuple[str, ...]
 
 
@@ -101,7 +102,7 @@ def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = Fal
     if direct is None:
         return PythonOperator(name, value, False, is_inplace, "", "")
     rest = "".join(f", {p.default}" for p in direct.parameters[2:])
-    return PythonOperator(name, value, False, is_inplace, f"ops.{direct.private}", rest)
+    return PythonOperator(name, value, False, is_inplace, f"ops.{view.homes[direct.name]}.{direct.private}", rest)
 
 
 def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
@@ -120,7 +121,7 @@ def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
 
 
 def _function(base: str, view: NamespaceView) -> str:
-    return f"ops.{view.names.packets[base].function}"
+    return view.calls[base]
 
 
 def _takes_two_tensors(view: OperatorView) -> bool:
@@ -142,10 +143,9 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     groups = methods_of(view, operators)
     if not groups:
         return None
-    moved = [found for base, group in groups.items() if (found := _moved(base, group)) is not None]
+    moved = [found for base, group in groups.items() if (found := _moved(base, group, view)) is not None]
     names = {found.name for found in moved}
-    functions = {base: view.names.packets[base].function for base in groups}
-    words = {"Tensor"}
+    words = {"Tensor", "install_methods"}
     if operators:
         words |= {"Any", "SymBool", "SymFloat", "SymInt", "is_array"}
         words |= {"find2"} if any(operator.operator for operator in operators) else set()
@@ -154,14 +154,20 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     return {
         "operators": operators,
         "moved": moved,
-        "methods": [(base, base if base in names else f"ops.{functions[base]}") for base in groups],
+        "methods": [(base, _home(base, group, view)) for base, group in groups.items() if base not in names],
         "imports": import_lines(words, ["numpy as np"] if operators else [], [(".", "ops", "ops")]),
     }
 
 
-def _moved(base: str, group: tuple[OperatorView, ...]) -> Moved | None:
+def _home(base: str, group: tuple[OperatorView, ...], view: NamespaceView) -> str:
+    """Return the part that has the function of a method, and its name where that is another."""
+    part, function = view.homes[group[0].name], view.names.packets[base].function
+    return part if function == base else f"{part}.{function}"
+
+
+def _moved(base: str, group: tuple[OperatorView, ...], view: NamespaceView) -> Moved | None:
     chosen = next(o for o in group if "method" in o.operator.variants)
     position = next((i for i, p in enumerate(chosen.parameters) if p.argument.name == "self"), 0)
     if position == 0:
         return None
-    return Moved(base, tuple(p.name for p in chosen.parameters[:position]))
+    return Moved(base, view.calls[base], tuple(p.name for p in chosen.parameters[:position]))

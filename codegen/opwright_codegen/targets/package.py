@@ -10,14 +10,12 @@ __all__ = ["TEMPLATE", "context"]
 TEMPLATE = "__init__.py.j2"
 
 
-def context(view: NamespaceView, has_wrappers: bool, has_rules: bool) -> dict[str, object]:
+def context(view: NamespaceView) -> dict[str, object]:
     """Return what the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
-    names = ["install", *(["name_rules"] if has_rules else []), *(["Tensor"] if has_methods else [])]
+    names = ["install", *(["Tensor"] if has_methods else [])]
     return {
         "imports": import_lines(names),
         "abi_version": ABI_VERSION,
         "has_methods": has_methods,
-        "has_wrappers": has_wrappers,
-        "has_rules": has_rules,
     }

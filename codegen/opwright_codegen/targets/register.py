@@ -1,102 +1,89 @@
-"""Target `register.py`: the function that serves each operator and key."""
+"""`register.py`: which functions serve which operators and keys, a row for each operator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from opwright_codegen.bindings.bind import (
-    BACKENDS,
-    Binding,
-    FunctionalOf,
-    Inline,
-    Named,
-    Unbound,
-    VariantOf,
-    composite_bindings,
-)
-from opwright_codegen.targets.autograd import Recording
+from opwright_codegen.bindings.bind import BACKENDS, Binding, Named, Unbound, composite_bindings
+from opwright_codegen.targets import autograd, composites, inplace_or_view
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.inplace_or_view import wrapper_names
-from opwright_codegen.targets.shims import ShimNames
-from opwright_codegen.views.layout import LINE, bracketed, quoted
+from opwright_codegen.targets.part import FOLDERS, Part
+from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.operators import OperatorView, tuple_text
 
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
-_KERNELS = "KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = "
-_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...] = "
-_MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
-def context(
-    bindings: Sequence[Binding],
-    shims: Mapping[str, Mapping[str, ShimNames]],
-    recordings: Sequence[Recording],
-    skipped: Sequence[str],
-) -> dict[str, object]:
-    """Return what the template shows: a row for each kernel and each wrapper, one for each operator that autograd
-    skips, and the modules that the rows speak of."""
-    composites = composite_names(composite_bindings(bindings))
-    rows = []
-    modules = set()
-    for binding in bindings:
-        module, functions = _served(binding, shims, composites)
-        modules.add(module)
-        rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
-    wrappers = [
-        _row((quoted(found.view.name), quoted(found.key), "AUTOGRAD", quoted(found.function))) for found in recordings
-    ]
-    if wrappers:
-        modules.add("AUTOGRAD")
-    marking = [
-        _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))
-        for name, function in wrapper_names(bindings).items()
-    ]
-    skipping = [_row((quoted(name), '"Autograd"', '""', '""')) for name in skipped]
-    if marking:
-        modules.add("INPLACE_OR_VIEW")
-    used = [
-        (name, file)
-        for name, file in (
-            ("KERNELS_CPU", "kernels_cpu"),
-            ("KERNELS_CUDA", "kernels_cuda"),
-            ("FAKES", "fakes"),
-            ("COMPOSITES", "composites"),
-            ("AUTOGRAD", "autograd"),
-            ("INPLACE_OR_VIEW", "inplace_or_view"),
-        )
-        if name in modules
-    ]
-    return {
-        "kernels": _tuple(_KERNELS, rows) or f"{_KERNELS}()",
-        "wrappers": _tuple(_WRAPPERS, wrappers + skipping + marking),
-        "modules": used,
-    }
+def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
+    """Return what the template shows: the rows of each part. `skipped`: what autograd has nothing to do for."""
+    views = {name: view for part in parts for name, view in part.view.operators.items()}
+    served: dict[str, list[str]] = {name: [] for name in views}
+    homes = {name: part.name for part in parts for name in part.view.operators}
+    for part in parts:
+        for binding, text in _kernels(part):
+            served[binding.view.name].append(text)
+    for part in parts:
+        for each in part.recordings:
+            own = part.name == homes[each.view.name]
+            served[each.view.name].append(_wrapper(each.key, autograd.FOLDER, part.name, each.function, each.view, own))
+    for name in skipped:
+        served[name].append(quoted("-Autograd"))
+    for part in parts:
+        for name, function in wrapper_names(part.bindings).items():
+            text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
+            served[name].append(text)
+        for rule in part.rules:
+            for view in rule.views:
+                is_own = part.name == homes[view.name]
+                served[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{part.name}"))
+    rows = [(part.name, [_row(view, served[name]) for name, view in _grouped(part)]) for part in parts]
+    return {"parts": rows}
 
 
-def _served(
-    binding: Binding, shims: Mapping[str, Mapping[str, ShimNames]], composites: Mapping[tuple[str, str], str]
-) -> tuple[str, tuple[str, str, str]]:
-    match binding.kernel:
-        case Unbound(name):
-            return '""', (name, "", "")
-        case _ if binding.key in BACKENDS:
-            names = shims[binding.key][binding.view.name]
-            return _MODULES[binding.key], (names.general, names.dense, names.arrays)
-        case Named(function):
-            return quoted(function.module), (function.name, "", "")
-        case Inline() | VariantOf() | FunctionalOf():
-            return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
+def _grouped(part: Part) -> Iterator[tuple[str, OperatorView]]:
+    for group in part.view.packets.values():
+        yield from ((view.name, view) for view in group)
 
 
-def _tuple(before: str, rows: Sequence[str]) -> str:
-    """Return a tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
-    if len(rows) == 1 and len(text := f"{before}({rows[0]},)") <= LINE:
-        return text
-    lines = "\n".join(f"    {row}," for row in rows)
-    return f"{before}(\n{lines}\n)" if rows else ""
+def _kernels(part: Part) -> Iterator[tuple[Binding, str]]:
+    names = composite_names(composite_bindings(part.bindings))
+    for binding in part.bindings:
+        stub, key = binding.view.stub, binding.key
+        match binding.kernel:
+            case Unbound(name):
+                text = _tuple(key, "", name, "", "")
+            case _ if key in BACKENDS:
+                found = part.shims[key][binding.view.name]
+                text = _kernel(key, FOLDERS[key], part.name, (found.general, found.dense, found.arrays), stub)
+            case Named(function):
+                text = _tuple(key, function.module, function.name, "", "")
+            case _:
+                function_name = names[binding.view.name, key]
+                text = _kernel(key, composites.FOLDER, part.name, (function_name, "", ""), stub)
+        yield binding, text
 
 
-def _row(values: Sequence[str]) -> str:
-    text = f"({', '.join(values)})"
-    return text if len(text) + 5 <= LINE else bracketed("(", values, ")", 4, 1)
+def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], stub: str) -> str:
+    """Return a generated kernel: its key, where the functions have the names that the runtime expects."""
+    general, dense, arrays = functions
+    if general == stub and dense in ("", f"{stub}_dense") and arrays in ("", f"{stub}_arrays"):
+        return quoted("+".join((key, *(["dense"] if dense else []), *(["arrays"] if arrays else []))))
+    return _tuple(key, f".{folder}.{part}", general, dense, arrays)
+
+
+def _wrapper(key: str, folder: str, part: str, function: str, view: OperatorView, is_own: bool) -> str:
+    if is_own and function == view.stub:
+        return quoted(key)
+    return _tuple(key, f".{folder}.{part}", function)
+
+
+def _tuple(*values: str) -> str:
+    return tuple_text([quoted(value) for value in values])
+
+
+def _row(view: OperatorView, served: Sequence[str]) -> str:
+    short = view.name.partition("::")[2]
+    return bracketed("(", [quoted(short), quoted(view.stub), *served], ")", 8, 1)

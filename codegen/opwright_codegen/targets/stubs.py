@@ -17,11 +17,13 @@ from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, by_use, packet_view
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import docstring, fill_string, hugged, quoted
-from opwright_codegen.views.operators import NamespaceView, OperatorView, plain_parameters
+from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public, plain_parameters
 
-__all__ = ["TEMPLATE", "Group", "Stub", "context", "public_names"]
+__all__ = ["FOLDER", "INDEX", "TEMPLATE", "Group", "Stub", "context", "index_context"]
 
+FOLDER = "ops"
 TEMPLATE = "ops.py.j2"
+INDEX = "ops_index.py.j2"
 # What the texts of stubs and packets may use.
 _USED = frozenset(
     (
@@ -62,13 +64,12 @@ class Group:
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """Return what the template shows."""
+    """Return what the template of a part shows."""
     lookups = Lookups(view.builtins)
     groups = [_group(base, operators, view, lookups) for base, operators in view.packets.items()]
     return {
         "groups": groups,
         "declarations": f"declare = Declarations({quoted(view.namespace)}, PLACES)",
-        "public": public_names(view),
         "imports": _imports(view, groups, lookups),
     }
 
@@ -84,7 +85,7 @@ def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> 
         words.add("Overloaded")
     if any(operator.result is not None for operator in view.operators.values()):
         words.add("result_class")
-    places = [(".where", "PLACES", "PLACES")]
+    places = [("..where", "PLACES", "PLACES")]
     return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], places)
 
 
@@ -142,31 +143,18 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
     return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), doc, named, lookups.of(view))
 
 
-# -- `__all__`
+# -- the package of parts
 
 
-def public_names(view: NamespaceView) -> list[str]:
-    """Return what `from ops import *` gives: the packets that are functions, in the order ruff sorts them."""
-    names = {
-        view.names.packets[base].function
+def index_context(view: NamespaceView) -> dict[str, object]:
+    """Return what the template of `ops/__init__.py` shows: the part of each function that users call."""
+    functions = {
+        view.names.packets[base].function: view.homes[group[0].name]
         for base, group in view.packets.items()
-        if any("function" in o.operator.variants for o in group)
+        if is_public(view.names.packets[base].function, group)
     }
-    return sorted((name for name in names if not name.startswith("__")), key=_natural)
-
-
-def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
-    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    parts: list[tuple[int, int | str]] = []
-    digits = ""
-    for char in name:
-        if char.isdigit():
-            digits += char
-            continue
-        if digits:
-            parts.append((0, int(digits)))
-            digits = ""
-        parts.append((1, char))
-    if digits:
-        parts.append((0, int(digits)))
-    return rank, parts
+    return {
+        "functions": list(functions.items()),
+        "parts": list(view.parts),
+        "imports": import_lines({"functions_of"}),
+    }

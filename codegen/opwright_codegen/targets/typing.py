@@ -9,24 +9,24 @@ attributes are operators. Packets inherit their `__call__`, since an overload ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
-from opwright_codegen.targets.stubs import public_names
 from opwright_codegen.targets.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
 from opwright_codegen.views.annotations import annotation, result_fields, return_annotation
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import bracketed, docstring
+from opwright_codegen.views.layout import bracketed, docstring, hugged
 from opwright_codegen.views.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
-from opwright_codegen.views.operators import NamespaceView, OperatorView, Parameter
+from opwright_codegen.views.operators import NamespaceView, OperatorView, Parameter, is_public
 
-__all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
+__all__ = ["INDEX", "METHODS", "OPS", "index_context", "methods_context", "ops_context"]
 
+INDEX = "ops_index.pyi.j2"
 OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
-_LONGEST = 40
+_LONGEST = 36
 # Note [Other names of arguments]: those of the schema, PyTorch's, and NumPy's. Mixed ones are not declared.
 _NAMINGS: Sequence[Mapping[str, str]] = (
     {},
@@ -38,47 +38,47 @@ _NAMINGS: Sequence[Mapping[str, str]] = (
 
 @dataclass(frozen=True, slots=True)
 class TypedOperator:
-    """The class of an operator, the declarations of its `__call__`, and those of the function that calls it."""
+    """The class of an operator. `call_kind` is the class that has the declarations of its `__call__`, if that is
+    another: the type of the `stub` that calls the operator."""
 
     kind: str
+    call_kind: str
     calls: tuple[str, ...]
-    functions: tuple[str, ...]
+    stub: str
 
 
 @dataclass(frozen=True, slots=True)
 class TypedPacket:
-    """The classes of a packet, its `__call__`, the function for it, and its overloads as attributes; `alias`: the stub
-    that serves."""
+    """The function for all overloads of a name, and the classes of its packet: `call_kind` has its `__call__`, `kind`
+    its overloads as attributes. Without declarations the call is that of its only operator."""
 
     name: str
     call_kind: str
     kind: str
-    alias: str
     calls: tuple[str, ...]
     functions: tuple[str, ...]
     attributes: tuple[tuple[str, str], ...]
 
 
 def ops_context(view: NamespaceView) -> dict[str, object]:
-    """Return what the template of `ops.pyi` shows."""
+    """Return what the template of a part's `.pyi` shows."""
     typed = _Typed(view.builtins)
-    namer = Namer((*RESERVED, *view.names.taken))
-    kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
-    operators = [_operator(o, view, kinds[o.name], typed) for o in view.operators.values()]
-    packets = [_packet(base, group, view, typed, kinds, namer) for base, group in view.packets.items()]
+    namer = Namer((*RESERVED, *view.names.of_module))
+    operators = {o.name: _operator(o, view, typed, namer) for o in view.operators.values()}
+    packets = [_packet(base, group, view, typed, operators, namer) for base, group in view.packets.items()]
     words = typed.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeAlias", "TypeVar"}
-    typed_names: Sequence[TypedOperator | TypedPacket] = (*operators, *packets)
-    if any(len(found) > 1 for each in typed_names for found in (each.functions, each.calls)):
+    declared = [*(o.calls for o in operators.values()), *(p.calls for p in packets), *(p.functions for p in packets)]
+    if any(len(found) > 1 for found in declared):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
         words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
     return {
         "results": results,
-        "functions": _functions(operators, packets),
-        "operators": operators,
+        "functions": _functions(packets),
+        "operators": list(operators.values()),
         "packets": packets,
-        "public": public_names(view),
+        "public": _public(view),
         "attributes": [(base, p.kind) for base, p in zip(view.packets, packets, strict=True) if is_word(base)],
         # Generated kernels call these, for the lists that functions make tuples.
         "called": [
@@ -90,6 +90,35 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     }
 
 
+def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
+    """Return the order in which ruff sorts a name."""
+    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    parts: list[tuple[int, int | str]] = []
+    digits = ""
+    for char in name:
+        if char.isdigit():
+            digits += char
+            continue
+        if digits:
+            parts.append((0, int(digits)))
+            digits = ""
+        parts.append((1, char))
+    if digits:
+        parts.append((0, int(digits)))
+    return rank, parts
+
+
+def index_context(view: NamespaceView) -> dict[str, object]:
+    """Return what the template of `ops/__init__.pyi` shows: the functions that users call, and the parts."""
+    return {"public": _public(view), "parts": sorted(view.parts), "kinds": list(view.parts)}
+
+
+def _public(view: NamespaceView) -> list[str]:
+    """Return the functions that users call, in the order in which ruff sorts them."""
+    functions = [(view.names.packets[base].function, group) for base, group in view.packets.items()]
+    return sorted([function for function, group in functions if is_public(function, group)], key=_natural)
+
+
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
     """Return what the template of `methods.pyi` shows; None where no operator is a method."""
     operators = python_operators(view)
@@ -97,9 +126,9 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
     if not groups:
         return None
     builtins = BuiltinNames(groups)
-    typed = _Typed(builtins, module="_ops.")
+    typed = _Typed(builtins, lambda operator: f"_ops.{view.homes[operator.name]}.")
     methods = [typed.method(base, group) for base, group in groups.items()]
-    words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
+    words = typed.words() | {"Any", "NDArray", "Tensor", "TypeAlias"}
     if operators:
         words.add("Scalar")
     if any(len(signatures) > 1 for signatures in methods):
@@ -114,9 +143,9 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
     }
 
 
-def _functions(operators: Sequence[TypedOperator], packets: Sequence[TypedPacket]) -> list[str]:
-    """Return the functions for operators, and those for packets that no operator's function serves."""
-    declared = [*(o.functions for o in operators), *(p.functions for p in packets if p.alias != p.name)]
+def _functions(packets: Sequence[TypedPacket]) -> list[str]:
+    """Return the functions for packets."""
+    declared = [packet.functions for packet in packets]
     return _spaced([f"@overload\n{text}" if len(found) > 1 else text for found in declared for text in found])
 
 
@@ -127,12 +156,12 @@ def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str,
     return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
 
 
-def _operator(operator: OperatorView, view: NamespaceView, kind: str, typed: _Typed) -> TypedOperator:
-    is_function = view.names.packets[operator.schema.name.base].packet is None
-    names = _NAMINGS if is_function else _NAMINGS[:1]
-    return TypedOperator(
-        kind, typed.calls(operator), typed.functions(operator, operator.stub, names, lists=not is_function)
-    )
+def _operator(operator: OperatorView, view: NamespaceView, typed: _Typed, namer: Namer) -> TypedOperator:
+    kind = _class_name(operator.stub, "operator", namer)
+    is_alone = view.names.packets[operator.schema.name.base].packet is None
+    has_stub = not operator.is_merged and operator.schema.kind is not SchemaKind.OUT
+    call_kind = _class_name(operator.stub, "call", namer) if is_alone or has_stub else ""
+    return TypedOperator(kind, call_kind, typed.calls(operator), operator.stub if has_stub else "")
 
 
 def _packet(
@@ -140,18 +169,22 @@ def _packet(
     group: Sequence[OperatorView],
     view: NamespaceView,
     typed: _Typed,
-    kinds: Mapping[str, str],
+    operators: Mapping[str, TypedOperator],
     namer: Namer,
 ) -> TypedPacket:
     name = view.names.packets[base].function
-    alias = group[0].stub if view.names.packets[base].packet is None else ""
-    calls = tuple([text for o in group for text in typed.calls(o)])
     functions = tuple([text for o in group for text in typed.functions(o, name, _NAMINGS)])
     attributes = tuple(
-        [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
+        [(o.schema.name.shown_overload, operators[o.name].kind) for o in group if is_word(o.schema.name.shown_overload)]
     )
-    call_kind, kind = _class_name(name, "call", namer), _class_name(name, "packet", namer)
-    return TypedPacket(name, call_kind, kind, alias, calls, functions, attributes)
+    kind = _class_name(name, "packet", namer)
+    if len(group) == 1 and operators[group[0].name].call_kind:
+        return TypedPacket(name, operators[group[0].name].call_kind, kind, (), functions, attributes)
+    calls = tuple([text for o in group for text in typed.calls(o)])
+    # An overload called `int`, or `Tensor`, hides the type in the class that has it.
+    is_hiding = not words_in(calls).isdisjoint(name for name, _ in attributes)
+    call_kind = _class_name(name, "packet_call", namer) if is_hiding else kind
+    return TypedPacket(name, call_kind, kind, calls, functions, attributes)
 
 
 def _class_name(name: str, role: str, namer: Namer) -> str:
@@ -203,7 +236,7 @@ def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
 class _Typed:
     """The declarations of operators, with what kinds of tensors they take."""
 
-    def __init__(self, builtins: BuiltinNames, module: str = "") -> None:
+    def __init__(self, builtins: BuiltinNames, module: Callable[[OperatorView], str] = lambda view: "") -> None:
         self._builtins = builtins
         self._module = module
         self._parameters: dict[tuple[int, str], tuple[Parameter, str]] = {}
@@ -219,9 +252,7 @@ class _Typed:
         """Return the declarations of the `__call__` of an operator or packet."""
         return tuple(
             [
-                bracketed(
-                    "def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4
-                )
+                hugged("def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4)
                 for kinds in kinds_of(view)
             ]
         )
@@ -248,7 +279,7 @@ class _Typed:
 
     def _head(self, view: OperatorView, name: str, kinds: TensorKinds, naming: Mapping[str, str], lists: bool) -> str:
         parameters = _renamed(self._one_by_one(view, self._parameters_of(view, kinds), kinds), naming)
-        return bracketed(f"def {name}(", parameters, self._tail(view, kinds, lists), 0, 4)
+        return hugged(f"def {name}(", parameters, self._tail(view, kinds, lists), after=4)
 
     def _tail(self, view: OperatorView, kinds: TensorKinds, lists: bool = True) -> str:
         if not lists and returns_list(view.schema):
@@ -268,7 +299,7 @@ class _Typed:
             del shown[at]
             parameters = self._one_by_one(view, shown, kinds)
             for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
-                head = bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
+                head = hugged(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
                 found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
         return list(found.values())
 
@@ -319,7 +350,7 @@ class _Typed:
             return self._return(view.schema.returns, tensor)
         self.has_results = True
         has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
-        name = f"{self._module}{view.result}"
+        name = f"{self._module(view)}{view.result}"
         return f"{name}[{tensor}]" if has_tensors else name
 
     def _return(self, returns: tuple[Return, ...], tensor: str) -> str:

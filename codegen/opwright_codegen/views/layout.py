@@ -44,15 +44,17 @@ def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after
     if len(text) + indent + after <= LINE and "\n" not in text:
         return text
     pad = " " * indent
-    inner = "".join(f"{pad}    {item},\n" for item in items)
+    inner = "".join(f"{pad}    {_item(item, indent + 4)},\n" for item in items)
     return f"{head}\n{inner}{pad}{tail}"
 
 
-def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
-    """Return `head item, item tail` on one line if it fits after `indent` columns, else the items on the next if they
-    fit there, else an item a line."""
+def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0, after: int = 0) -> str:
+    """Return `head item, item tail` on one line if it fits between `indent` and `after` columns.
+
+    The items stand on the next line if they fit there, else each on a line of its own.
+    """
     text = ", ".join(items)
-    if indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
+    if after + indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
         return f"{head}{text}{tail}"
     return _broken(head, items, tail, indent)
 

@@ -137,6 +137,12 @@ class NamespaceNames:
     packets: Mapping[str, PacketNames]
     taken: Collection[str]
 
+    @property
+    def of_module(self) -> frozenset[str]:
+        """Return all names that modules of operators define."""
+        own = {name for found in self.stubs.values() for name in (found.stub, found.operator, found.result or "")}
+        return frozenset((*own, *self.taken, *(found.packet or "" for found in self.packets.values())))
+
     def of_packet(self, base: str, operators: Iterable[str]) -> frozenset[str]:
         """Return the names of the functions that a packet calls: no argument of its `operators` may hide it."""
         own = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import assert_never
@@ -17,11 +17,11 @@ from opwright_codegen.schema.types import BaseType, ListType, Type
 from opwright_codegen.views.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
+from opwright_codegen.views.parts import parts_of
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Parameters", "namespace_view", "parameter_list", "plain_parameters",
-    "signature",
-    "tuple_text",
+    "NamespaceView", "OperatorView", "Parameter", "Parameters", "is_public", "namespace_view", "parameter_list",
+    "plain_parameters", "signature", "tuple_text",
 ]  # fmt: skip
 
 
@@ -71,8 +71,11 @@ class OperatorView:
 
 @dataclass(frozen=True)
 class NamespaceView:
-    """The operators of one namespace, for the modules of one package. `sources`: schema files as the package names
-    them, by their paths. `used`: packages that it builds upon, by the names that its modules import them under."""
+    """The operators of one namespace, for the modules of one package, or those of one part of it (Note [Parts] in
+    `parts`). `sources`: schema files as the package names them, by their paths. `used`: packages that it builds upon,
+    by the names that its modules import them under. `calls`: what formulas may call, by base name, as generated modules
+    spell it: operators of this namespace, then those of the packages that it builds upon. `homes`: the part of each
+    operator."""
 
     namespace: str
     package: str
@@ -82,20 +85,26 @@ class NamespaceView:
     names: NamespaceNames
     builtins: BuiltinNames
     used: Mapping[str, UsedPackage]
+    calls: Mapping[str, str]
+    parts: Mapping[str, str]
+    homes: Mapping[str, str]
 
-    @cached_property
-    def calls(self) -> Mapping[str, str]:
-        """Return what formulas may call, by base name, as generated modules spell it: operators of this namespace, then
-        those of the packages that it builds upon."""
-        lists = {o.schema.name.base for o in self.operators.values() if returns_list(o.schema)}
-        # Where functions give tuples the packet is called, which gives the list that kernels return.
-        found = {
-            base: f"ops.{names.packet if base in lists else names.function}"
-            for base, names in self.names.packets.items()
-        }
-        for alias, package in self.used.items():
-            found = {name: f"{alias}.{name}" for name in package.functions} | found
-        return found
+    def part(self, name: str) -> NamespaceView:
+        """Return the operators of one part."""
+        own = {path: shown for path, shown in self.sources.items() if path == self.parts[name]}
+        return replace(
+            self,
+            sources=own,
+            operators={key: operator for key, operator in self.operators.items() if self.homes[key] == name},
+            packets={base: group for base, group in self.packets.items() if self.homes[group[0].name] == name},
+        )
+
+    def function(self, operator: OperatorView) -> str:
+        """Return the function that calls an operator, as other modules of the package spell it."""
+        public = f"ops.{operator.function}"
+        if self.calls.get(operator.schema.name.base) == public:
+            return public
+        return f"ops.{self.homes[operator.name]}.{operator.function}"
 
     @cached_property
     def used_methods(self) -> frozenset[str]:
@@ -104,7 +113,7 @@ class NamespaceView:
 
     def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
         """Return the modules of operators among `words`, as `import_lines` takes them."""
-        modules = {"ops": "."} | {alias: package.name for alias, package in self.used.items()}
+        modules = {"ops": ".."} | {alias: package.name for alias, package in self.used.items()}
         return [(module, "ops", alias) for alias, module in modules.items() if alias in words]
 
 
@@ -146,7 +155,33 @@ def namespace_view(
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
     grouped = {base: tuple(group) for base, group in packets.items()}
-    return NamespaceView(namespace, package, sources, views, grouped, names, builtins, _aliases(used, views, names))
+    parts, homes = parts_of(grouped, sources, names.of_module)
+    aliases = _aliases(used, views, names)
+    calls = _calls(grouped, names, homes, aliases)
+    return NamespaceView(namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes)
+
+
+def _calls(
+    packets: Mapping[str, tuple[OperatorView, ...]],
+    names: NamespaceNames,
+    homes: Mapping[str, str],
+    used: Mapping[str, UsedPackage],
+) -> dict[str, str]:
+    found = {name: f"{alias}.{name}" for alias, package in used.items() for name in package.functions}
+    for base, group in packets.items():
+        own = names.packets[base]
+        home = f"ops.{homes[group[0].name]}"
+        if any(returns_list(o.schema) for o in group):
+            # Where functions give tuples the packet is called, which gives the list that kernels return.
+            found[base] = f"{home}.{own.packet}"
+        else:
+            found[base] = f"{'ops' if is_public(own.function, group) else home}.{own.function}"
+    return found
+
+
+def is_public(function: str, group: Sequence[OperatorView]) -> bool:
+    """Whether the function for the operators of a name is one that users call, not only a method."""
+    return not function.startswith("__") and any("function" in o.operator.variants for o in group)
 
 
 def _aliases(

@@ -256,7 +256,7 @@ def compose_arrays(operator: Operator) -> Function:
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
     """Return what loads a kernel that composing for `keys` needs and that is not imported yet, if there is one."""
     registry.check_held()
-    if keys > 0 and keys & TANGENT and (load_rules := RULES.find_unloaded(operator.namespace)):
+    if keys > 0 and keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
@@ -274,7 +274,7 @@ def find_unloaded_below(
 ) -> Callable[[], None] | None:
     """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""
     kernel = registration.kernel
-    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.namespace)):
+    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
         return kernel.load

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import packet
+from opwright.dispatch.packets import Packet, packet
 from opwright.dispatch.registry import registry
 from opwright.dispatch.returns import show_result
 from opwright.errors import RegistrationError
@@ -38,18 +38,17 @@ class Declarations:
         self._places = places
 
     def __call__(self, schema: str, tags: str = "", doc: str = "") -> Operator:
-        """Return the operator. Packages that declare one alike share it: the first defines it.
+        """Return the operator, which `parts.install` has named. Packages that declare one alike share it.
 
         Raises RegistrationError where another declaration has the name.
         """
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
-        with registry.lock:
-            known = registry.operators.get(name)
-            if known is None:
-                return Operator.declared(name, declaration, where, tuple(tags.split()), doc)
-        if known.declaration != declaration:
+        known = registry.operators[name]  # without the lock: Note [Parts and the lock]
+        if not known.is_declared:
+            known.declare(declaration, tuple(tags.split()), doc)
+        elif known.declaration != declaration:
             raise RegistrationError(
                 f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
                 f"then {declaration} at {where}"
@@ -60,11 +59,11 @@ class Declarations:
 class Overloaded:
     """The operators of one name as a generated package knows them. The `first` serves most calls of its function."""
 
-    __slots__ = ("_function", "_out", "_positional", "operators", "packet", "table")
+    __slots__ = ("_function", "_out", "_packet", "_positional", "operators", "table")
 
     def __init__(self, first: Operator, *others: Operator) -> None:
         self.operators = (first, *others)
-        self.packet = packet(f"{first.namespace}::{first.base}")
+        self._packet: Packet | None = None
         self.table = first.table  # where `lookup` looks
         self._function: Function | None = None
         self._out: _Out | None = _NOT_LOOKED_FOR
@@ -73,7 +72,14 @@ class Overloaded:
     def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
         """Take the function for all of them."""
         self._function = function
-        self.packet.serve_by(function, self.operators, gives_tuples=gives_tuples)
+        registry.overloads[self.operators[0].packet_name].serve_by(function, self.operators, gives_tuples=gives_tuples)
+
+    @property
+    def packet(self) -> Packet:
+        """Return all overloads of the name, those of other packages too."""
+        if self._packet is None:
+            self._packet = packet(self.operators[0].packet_name)
+        return self._packet
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the first operator that the arguments fit, also by other names (`keywords`)."""

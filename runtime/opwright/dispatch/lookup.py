@@ -1,8 +1,8 @@
 """The search of generated stubs for the kernel of a call.
 
-Each function takes the operator, or the packet of which one operator serves most calls, and the call's tensors. It
+Each function takes the operator, or the operators of a name of which one serves most calls, and the call's tensors. It
 returns the kernel that is stored for their keys, changed by the thread's modes. Where there is none yet, or something
-is no tensor, it returns what finds out more: `Operator.call`, or `Packet.call_values`. Nothing is raised here, so that
+is no tensor, it returns what finds out more: `Operator.call`, or `Overloaded.otherwise`. It raises nothing, so that
 errors of kernels have no others behind them. Plain arrays have an entry of their own while no mode is on.
 """
 
@@ -42,7 +42,9 @@ def find1(operator: Operator | Overloaded, first: Any) -> Kernel:
     modes = active_modes()
     try:
         if modes is None:
-            return operator.table[ARRAYS if type(first) is ndarray else first.keys]
+            if type(first) is ndarray:
+                return operator.table[ARRAYS]
+            return operator.table[first.keys]
         return operator.table[(first.keys | modes.include) & modes.mask]
     except _MISSES:
         pass
@@ -54,7 +56,9 @@ def find2(operator: Operator | Overloaded, first: Any, second: Any) -> Kernel:
     modes = active_modes()
     try:
         if modes is None:
-            return operator.table[ARRAYS if type(first) is ndarray is type(second) else first.keys | second.keys]
+            if type(first) is ndarray and type(second) is ndarray:
+                return operator.table[ARRAYS]
+            return operator.table[first.keys | second.keys]
         return operator.table[(first.keys | second.keys | modes.include) & modes.mask]
     except _MISSES:
         pass
@@ -66,7 +70,7 @@ def find3(operator: Operator | Overloaded, first: Any, second: Any, third: Any) 
     modes = active_modes()
     try:
         if modes is None:
-            if type(first) is ndarray is type(second) and type(third) is ndarray:
+            if type(first) is ndarray and type(second) is ndarray and type(third) is ndarray:
                 return operator.table[ARRAYS]
             return operator.table[first.keys | second.keys | third.keys]
         return operator.table[(first.keys | second.keys | third.keys | modes.include) & modes.mask]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
@@ -27,11 +27,13 @@ from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.dispatch.parts import Part
     from opwright.dispatch.rule_table import GivenRule, RuleTable
 
 __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
+_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
 
 
 class Operator(OverloadFacts):
@@ -43,10 +45,11 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "namespace",
-        "overload", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "namespace", "overload", "part",
+        "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
+    result: Callable[..., Any] | None  # makes of several results one with names
 
     def __init__(
         self,
@@ -56,27 +59,30 @@ class Operator(OverloadFacts):
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
+        self.declaration = declaration
+        self.tags = tags
+        self.doc = ""
+        self.stub = None
+        self.result = None
+        self._define(name, where, None)
+
+    def _define(self, name: str, where: str, part: Part | None) -> None:
         super().__init__(QualifiedName(name), where)
+        self.part = part  # which declares it when it is loaded
         self._shown_schema = None
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
-        self.declaration = declaration
-        self.tags = tags
         self.table: dict[int, Kernel] = {}
-        self.doc = ""
-        self.stub = None
-        self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.registrations = registry.define(self)
 
     @classmethod
-    def declared(cls, name: str, declaration: str, where: str, tags: tuple[str, ...], doc: str) -> Operator:
-        """Make an operator that a generated module declares."""
-        made = cls(name, declaration, where=where, tags=tags)
-        made.doc = doc
-        made._stub = made  # until a function takes its place: out variants have none
+    def named(cls, name: str, where: str, part: Part) -> Operator:
+        """Define an operator of a generated package, which declares it when it is first asked what it is."""
+        made = cls.__new__(cls)
+        made._define(name, where, part)
         return made
 
     @property
@@ -95,6 +101,37 @@ class Operator(OverloadFacts):
     def kwarg_only(self) -> int | None:
         """Return the position of the first argument that is keyword-only; None where none is."""
         return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether it is known what the operator is, not only its name."""
+        try:
+            object.__getattribute__(self, "declaration")
+        except AttributeError:
+            return False
+        return True
+
+    def declare(self, declaration: str, tags: tuple[str, ...], doc: str) -> None:
+        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
+        self.tags = tags
+        self.doc = doc
+        self.result = None
+        self.straight_stub: Kernel | None = None
+        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self.declaration = declaration
+
+    def load(self) -> None:
+        """Import the part that declares the operator. Raises ImportError where it does not."""
+        if self.part is not None and not self.is_declared:
+            self.part.load()
+            if not self.is_declared:
+                raise ImportError(f"{self.part.module} does not declare {self.name}: run `opwright generate` again")
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DECLARED or self.part is None or self.is_declared:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.load()
+        return object.__getattribute__(self, name)
 
     @property
     def signature(self) -> Signature:

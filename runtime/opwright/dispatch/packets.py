@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -52,19 +52,10 @@ class Packet:
     @property
     def stub(self) -> Callable[..., Any] | None:
         """Return the generated function that does what calling the packet does, faster; None if there is none."""
+        if self._shared.generated is None:
+            for operator in tuple(self.operators.values()):
+                operator.load()
         return self._shared.generated
-
-    def serve_by(
-        self, function: Callable[..., Any], known: Collection[Operator], *, gives_tuples: bool = False
-    ) -> None:
-        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
-        it `gives_tuples` of what they return as a list."""
-        shared = self._shared
-        shared.generated = function
-        shared.stub = None if gives_tuples else function
-        if not shared.is_known(known):  # asked last: who defines one after this has the function forgotten
-            shared.stub = None
-        function.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
 
     @property
     def __name__(self) -> str:

@@ -159,8 +159,8 @@ def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any
 
 def _silence(modules: Iterable[str]) -> None:
     """Have NumPy say nothing of overflow, division by zero and the like in generated kernels, as PyTorch does."""
-    for module in sorted(modules):
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(module) + r"\Z")
+    for folder in sorted({module.rpartition(".")[0] or module for module in modules}):
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(folder) + r"(\.\w+)?\Z")
 
 
 def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:

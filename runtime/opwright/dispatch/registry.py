@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatch.fallbacks import default_fallbacks
+from opwright.dispatch.introspection import described
 from opwright.dispatch.kernel_forms import Key, Registration
 from opwright.dispatch.lost import Lost
 from opwright.errors import RegistrationError
@@ -50,6 +51,15 @@ class Overloads:
     def names(self) -> frozenset[str]:
         """Return the arguments of all operators, by name."""
         return frozenset([a.name for each in self.operators.copy().values() for a in each.arguments])
+
+    def serve_by(self, function: Callable[..., Any], known: Iterable[Operator], *, gives_tuples: bool) -> None:
+        """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
+        it `gives_tuples` of what they return as a list."""
+        self.generated = function
+        self.stub = None if gives_tuples else function
+        if not self.is_known(known):  # asked last: who defines one after this has the function forgotten
+            self.stub = None
+        function.__doc__ = described(self.operators.copy().values())  # what `help` has to say beyond the signature
 
     def is_known(self, known: Iterable[Operator]) -> bool:
         """Whether these are the operators there are."""

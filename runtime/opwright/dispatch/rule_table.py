@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opwright.dispatch.registry import registry
@@ -37,14 +37,14 @@ class RuleTable(Generic[R]):
     """The rules of one interpretation, by operator: the newest that was given, else that of a generated module.
 
     Generated modules have their rules in `RULES`, by the operators' names within the namespace. They are imported when
-    a rule of the namespace is first needed. A rule may be `of` one class alone, of a mode or of tensors: it is then
+    a rule of one of these is first needed. A rule may be `of` one class alone, of a mode or of tensors: it is then
     found for exactly this class. To find a rule takes no lock.
     """
 
     def __init__(self) -> None:
         self._given: dict[tuple[str, type | None], tuple[GivenRule[R], ...]] = {}
         self._generated: dict[str, R] = {}
-        self._unloaded: dict[str, tuple[str, ...]] = {}  # by namespace, the modules that are not imported yet
+        self._unloaded: dict[str, tuple[str, ...]] = {}  # by operator, the modules that are not imported yet
 
     def find(self, name: str, of: type | None = None) -> R | None:
         """Return the rule of an operator, as far as generated modules are loaded; None if it has none."""
@@ -80,25 +80,30 @@ class RuleTable(Generic[R]):
                 earlier.remove()
         return made
 
-    def name_module(self, namespace: str, module: str) -> None:
-        """Say which module has rules of a namespace."""
+    def name_module(self, module: str, names: Iterable[str]) -> None:
+        """Say which module has the rules of these operators."""
         with registry.lock:
-            self._unloaded[namespace] = (*self._unloaded.get(namespace, ()), module)
+            for name in names:
+                self._unloaded[name] = (*self._unloaded.get(name, ()), module)
 
-    def find_unloaded(self, namespace: str) -> Callable[[], None] | None:
-        """Return what imports the modules of a namespace's rules; None where they are imported, or there are none."""
-        return functools.partial(self._load, namespace) if namespace in self._unloaded else None
+    def find_unloaded(self, name: str) -> Callable[[], None] | None:
+        """Return what imports the modules of an operator's rules; None where they are imported, or there are none."""
+        return functools.partial(self._load, name) if name in self._unloaded else None
 
-    def _load(self, namespace: str) -> None:
-        """Import the modules of a namespace's rules. Must not be called with the registry's lock held (Note [Imports
+    def _load(self, name: str) -> None:
+        """Import the modules of an operator's rules. Must not be called with the registry's lock held (Note [Imports
         and the lock] in `operator`)."""
-        modules = self._unloaded.get(namespace, ())
-        loaded: list[Mapping[str, R]] = [importlib.import_module(module).RULES for module in modules]
+        modules = self._unloaded.get(name, ())
+        loaded: list[tuple[str, Mapping[str, R]]] = [(each, importlib.import_module(each).RULES) for each in modules]
+        namespace = name.partition("::")[0]
         with registry.lock:
-            for rules in loaded:
-                self._generated.update({f"{namespace}::{name}": rule for name, rule in rules.items()})
-            left = tuple(module for module in self._unloaded.get(namespace, ()) if module not in modules)
-            if left:
-                self._unloaded[namespace] = left
-            else:
-                self._unloaded.pop(namespace, None)
+            for module, rules in loaded:
+                for short, rule in rules.items():
+                    self._generated[f"{namespace}::{short}"] = rule
+                    self._forget_module(f"{namespace}::{short}", module)
+                self._forget_module(name, module)  # also where it has no rule, which is asked for no more
+
+    def _forget_module(self, name: str, module: str) -> None:
+        left = tuple(each for each in self._unloaded.pop(name, ()) if each != module)
+        if left:
+            self._unloaded[name] = left

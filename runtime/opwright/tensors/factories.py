@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, Final
 
 from opwright.arrays.dtypes import check_differentiable
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["FACTORIES", "METHODS", "install", "requires_grad_of"]
+__all__ = ["FACTORIES", "METHODS", "function", "method", "requires_grad_of"]
 
 Function = Callable[..., Any]
 FACTORIES: Final = (
@@ -48,10 +47,11 @@ def requires_grad_of(name: str, made: Any, requires_grad: bool) -> Any:
     return made
 
 
-def install(namespace: dict[str, Any], generated: ModuleType) -> None:
-    """Have the functions of the module with these names, and the methods of Tensor, take `requires_grad`. The methods
-    come from the generated functions: the package that attaches others may still be waiting for this one."""
-    for name in FACTORIES:
-        namespace[name] = _with_requires_grad(namespace[name])
-    for name in METHODS:
-        setattr(Tensor, name, _with_requires_grad(getattr(generated, name)))
+def function(name: str, found: Function) -> Function:
+    """Return the function of an operator as callers have it."""
+    return _with_requires_grad(found) if name in FACTORIES else found
+
+
+def method(operators: Any, name: str) -> Function:
+    """Return the method that is one of the `operators`, those of a namespace."""
+    return _with_requires_grad(getattr(operators, name).stub)

@@ -2,7 +2,6 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from opwright.abi import Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 
-METHODS: dict[str, Callable[..., Any]]
+METHODS: dict[str, str]
 
 def install(cls: type[Tensor]) -> None: ...
 

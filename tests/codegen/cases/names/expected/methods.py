@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor
+from opwright.abi import Tensor, install_methods
 
 from . import ops
 
@@ -14,15 +14,15 @@ def where(self: Tensor, condition: Any, *args: Any, **kwargs: Any) -> Any:
     return ops.where(condition, self, *args, **kwargs)
 
 
-METHODS = {
-    "random_": ops.random_,
+# Which module of `ops` has the function that is the method.
+METHODS: dict[str, str] = {
+    "random_": "ops",
+}
+_FUNCTIONS = {
     "where": where,
 }
 
 
 def install(cls: type[Tensor]) -> None:
     """Give a class the methods that neither it nor a base but `object` has."""
-    known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
-    for name, function in METHODS.items():
-        if name not in known:
-            setattr(cls, name, function)
+    install_methods(cls, ops, METHODS, _FUNCTIONS)

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor
+from opwright.abi import Tensor, install_methods
 
 from . import ops
 
-METHODS = {
-    "largest": ops.largest,
+# Which module of `ops` has the function that is the method.
+METHODS: dict[str, str] = {
+    "largest": "ops",
 }
 
 
 def install(cls: type[Tensor]) -> None:
     """Give a class the methods that neither it nor a base but `object` has."""
-    known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
-    for name, function in METHODS.items():
-        if name not in known:
-            setattr(cls, name, function)
+    install_methods(cls, ops, METHODS, {})

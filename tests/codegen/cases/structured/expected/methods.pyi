@@ -2,7 +2,6 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
-from collections.abc import Callable
 from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from . import ops as _ops
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 
-METHODS: dict[str, Callable[..., Any]]
+METHODS: dict[str, str]
 
 def install(cls: type[Tensor]) -> None: ...
 
@@ -21,6 +20,6 @@ class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
     @overload
-    def largest(self, dim: int, keepdim: bool = False) -> _ops.largest_default_result[Tensor]: ...
+    def largest(self, dim: int, keepdim: bool = False) -> _ops.ops.largest_default_result[Tensor]: ...
     @overload
-    def largest(self, axis: int, keepdims: bool = False) -> _ops.largest_default_result[Tensor]: ...
+    def largest(self, axis: int, keepdims: bool = False) -> _ops.ops.largest_default_result[Tensor]: ...

@@ -1,0 +1,38 @@
+"""The `__init__.py` of each folder of a package: what its modules hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["TEMPLATE", "context"]
+
+TEMPLATE = "folder.py.j2"
+_SHIMS = """
+`NAME` serves every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
+serves calls in which every tensor is simple: row-major, with elements and dimensions, of a dtype that computes in
+itself. The library's own result is what the plan would say there, so that no plan is made. """
+_HELD: Final[Mapping[str, str]] = {
+    "kernels_cpu": f"""Kernels for CPU: Tensors in, the arrays of NumPy to the kernel, Tensors out.
+{_SHIMS}`NAME_arrays`
+serves calls with plain arrays alone. Both leave what they do not know to `NAME`.
+""",
+    "kernels_cuda": f"""Kernels for CUDA: Tensors in, the arrays of CuPy to the kernel, Tensors out.
+{_SHIMS}It
+leaves what it does not know to `NAME`.
+""",
+    "fakes": """Fake kernels: what results look like, without data.
+
+`NAME` serves every call: by the rule that the schema names, or by a view's own kernel on arrays without data.
+`NAME_dense` serves simple calls without the rule: those with row-major operands of one shape, dtype and place.
+""",
+    "composites": "Kernels that are expressions over other operators.",
+    "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
+    "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
+    "inplace_or_view": "Kernels at ADInplaceOrView: writes are checked and counted, views note how they were made.",
+}
+
+
+def context(folder: str) -> dict[str, object]:
+    """Return what the template shows: the docstring."""
+    return {"doc": _HELD[folder]}

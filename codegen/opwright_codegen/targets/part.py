@@ -1,0 +1,57 @@
+"""The contents of one part of a package: the operators of one schema file, and what serves and records them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.targets import fakes, kernels_cpu, kernels_cuda
+from opwright_codegen.targets.autograd import Recording
+from opwright_codegen.targets.forward import Rule
+from opwright_codegen.targets.kernels import shim_names
+from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.views.operators import NamespaceView
+
+__all__ = ["FOLDERS", "Part", "parts_of"]
+
+_BACKENDS = {module.BACKEND.key: module.BACKEND for module in (kernels_cpu, kernels_cuda, fakes)}
+FOLDERS = {"CPU": kernels_cpu.FOLDER, "CUDA": kernels_cuda.FOLDER, "Meta": fakes.FOLDER}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part. What records calls of a variant, or takes tangents through it, stands with its operator: `recordings`
+    and `rules` may be of operators of other parts."""
+
+    name: str
+    view: NamespaceView
+    bindings: Sequence[Binding]
+    shims: Mapping[str, Mapping[str, ShimNames]]
+    recordings: Sequence[Recording]
+    rules: Sequence[Rule]
+
+
+def parts_of(
+    view: NamespaceView, bindings: Sequence[Binding], recordings: Sequence[Recording], rules: Sequence[Rule]
+) -> list[Part]:
+    """Return the parts of a package, in the order of the schema files."""
+    found = []
+    for name in view.parts:
+        own = [binding for binding in bindings if view.homes[binding.view.name] == name]
+        found.append(
+            Part(
+                name,
+                view.part(name),
+                own,
+                {key: shim_names(own, backend) for key, backend in _BACKENDS.items()},
+                [each for each in recordings if view.homes[_recorded(each)] == name],
+                [rule for rule in rules if view.homes[rule.views[0].name] == name],
+            )
+        )
+    return found
+
+
+def _recorded(recording: Recording) -> str:
+    """Return the operator whose node records the call."""
+    return recording.view.name if recording.entry is None else recording.entry.operator.name

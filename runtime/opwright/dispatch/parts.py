@@ -1,0 +1,180 @@
+"""Generated packages, whose modules are imported when something of them is first needed.
+
+A package has one module of operators for each schema file: a part. Importing the package names the operators of all
+parts; what a part declares of them is imported when it is first asked for.
+
+Note [Parts and the lock]
+Somebody may ask while the registry's lock is held. So the import of a part takes no lock of ours: a thread that is
+importing it could wait for the lock, and who holds the lock for that import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from opwright.dispatch.forward_rules import name_rules
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registering import Row, WrapperRow
+from opwright.dispatch.registering import install as register
+from opwright.dispatch.registry import registry
+from opwright.locks.forks import wait_for_imports_of
+
+__all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
+
+Function = Callable[..., Any]
+# What serves an operator: `CPU+dense+arrays`, `-Autograd`; or (key, module, function, dense, arrays) of a kernel,
+# (key, module, function) of a wrapper.
+Served = str | tuple[str, ...]
+Rows = Mapping[str, Sequence[tuple[Any, ...]]]
+_FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
+_FORWARD: Final = "forward"
+
+
+class Part:
+    """A module of operators of a generated package."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def load(self) -> None:
+        """Import it."""
+        wait_for_imports_of(self.module.partition(".")[0])
+        importlib.import_module(self.module)
+
+
+def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str]) -> None:
+    """Define the operators of a generated package, and register what serves them. Nothing of its parts is imported,
+    but where another package has named an operator, too: then the two have to declare it alike."""
+    shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
+    for operator in shared:
+        operator.load()
+    expanded = _Expanded(package, namespace, rows)
+    register(namespace, expanded.kernels, expanded.wrappers)
+    for module, names in expanded.forward.items():
+        name_rules(module, names)
+
+
+def _named(
+    module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Mapping[str, str]
+) -> Iterator[Operator | Part]:
+    """Define the operators of one part; yield what has to be loaded at once."""
+    part = Part(module)
+    for row in rows:
+        name = f"{namespace}::{row[0]}"
+        with registry.lock:
+            known = registry.operators.get(name)
+            if known is None:
+                Operator.named(name, places[name], part)
+        if known is not None and (known.part is None or known.part.module != module):
+            yield known
+            yield part
+
+
+class _Expanded:
+    """The rows that `registering.install` takes, and which modules have forward rules of which operators."""
+
+    def __init__(self, package: str, namespace: str, rows: Rows) -> None:
+        self.kernels: list[Row] = []
+        self.wrappers: list[WrapperRow] = []
+        self.forward: dict[str, list[str]] = {}
+        self._package = package
+        for part, of_part in rows.items():
+            for short, function, *served in of_part:
+                name = f"{namespace}::{short}"
+                for each in served:
+                    if isinstance(each, str):
+                        self._add_regular(name, part, function, each)
+                    else:
+                        self._add(name, each)
+
+    def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
+        if text.startswith("-"):
+            self.wrappers.append((name, text[1:], "", ""))
+            return
+        key, *forms = text.split("+")
+        if key == _FORWARD:
+            self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
+        elif key.startswith("Autograd") or key == "ADInplaceOrView":
+            folder = _FOLDERS.get(key, "autograd")
+            self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))
+        else:
+            module = f"{self._package}.{_FOLDERS.get(key, 'composites')}.{part}"
+            dense = f"{function}_dense" if "dense" in forms else ""
+            arrays = f"{function}_arrays" if "arrays" in forms else ""
+            self.kernels.append((name, key, module, function, dense, arrays))
+
+    def _add(self, name: str, served: tuple[str, ...]) -> None:
+        key, module, *functions = served
+        if module.startswith("."):
+            module = f"{self._package}{module}"
+        if key == _FORWARD:
+            self.forward.setdefault(module, []).append(name)
+        elif len(functions) == 1:
+            self.wrappers.append((name, key, module, functions[0]))
+        else:
+            general, dense, arrays = functions
+            self.kernels.append((name, key, module, general, dense, arrays))
+
+
+def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package of parts: `homes` says which part has a function, other names are looked
+    for in all of them."""
+
+    def __getattr__(name: str) -> Any:
+        if name in parts:
+            return importlib.import_module(f"{package}.{name}")
+        is_special = name.startswith("__") and name.endswith("__")
+        candidates = (homes[name],) if name in homes else () if is_special else parts
+        for part in candidates:
+            module = importlib.import_module(f"{package}.{part}")
+            if name in module.__dict__:
+                found = module.__dict__[name]
+                setattr(sys.modules[package], name, found)
+                return found
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+
+    return __getattr__
+
+
+class Later:
+    """A method whose function is found when it is first asked for, and then takes its place in the class."""
+
+    __slots__ = ("_find", "_name", "_owner")
+
+    def __init__(self, owner: type, name: str, find: Callable[[], Function]) -> None:
+        self._owner = owner
+        self._name = name
+        self._find = find
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        function = self._find()
+        if self._owner.__dict__.get(self._name) is self:  # nobody has put another one in its place
+            setattr(self._owner, self._name, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+def install_methods(cls: type, ops: ModuleType, methods: Mapping[str, str], functions: Mapping[str, Function]) -> None:
+    """Give a class the methods that neither it nor a base but `object` has: `functions` as they are, and the `methods`
+    of the parts of `ops`, `"add": "pointwise"` or `"is": "pointwise.is_"`."""
+    known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
+    for name, function in functions.items():
+        if name not in known:
+            setattr(cls, name, function)
+    for name, home in methods.items():
+        if name not in known:
+            part, _, other = home.partition(".")
+            setattr(cls, name, Later(cls, name, _finder(f"{ops.__name__}.{part}", other or name)))
+
+
+def _finder(module: str, name: str) -> Callable[[], Function]:
+    def find() -> Function:
+        found: Function = getattr(importlib.import_module(module), name)
+        return found
+
+    return find
