@@ -21,7 +21,7 @@ _OWN_KEYS = GRAD | VIEW | PYTHON | TANGENT  # of the tensor, whatever its memory
 
 @install_methods
 class Differentiable:
-    """The part of Tensor that is about gradients; Tensor is the only class that derives from it."""
+    """The methods of Tensor about gradients, installed on it."""
 
     __slots__ = ()
 

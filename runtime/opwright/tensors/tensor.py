@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     class _Methods(
         Indexable, Exchangeable, Valued, Castable, Functional, Printable, Differentiable, Subclassable, TensorMethods
     ):
-        """What is installed on Tensor: by rooms above (`install_methods`), and by the generated package."""
+        """The methods that are installed on Tensor: by rooms above (`install_methods`), and by generated packages."""
 
         __slots__ = ()
 
@@ -64,40 +64,40 @@ class Tensor(_Methods):
 
     @property
     def shape(self) -> Size:
-        """The sizes, as a tuple."""
+        """Return the sizes, as a tuple."""
         array = self.array
         return size_of(Size, array.shape if type(array) is ndarray else shape_of(array))
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(shape_of(self.array))
 
     @property
     def dtype(self) -> DType:
-        """The dtype, a NumPy one."""
+        """Return the dtype, a NumPy one."""
         array = self.array
         return array.dtype if type(array) is ndarray else backend_of(array).dtype(array)
 
     @property
     def device(self) -> Device:
-        """Where the data is."""
+        """Return where the data is."""
         array = self.array
         return _CPU if type(array) is ndarray else backend_of(array).device(array)
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements."""
+        """Return the bytes of all elements."""
         return self.numel() * self.itemsize
 
     @property
     def layout(self) -> Layout:
-        """`Layout.strided`: there is no other."""
+        """Return `Layout.strided`: there is no other."""
         return Layout.strided
 
     @property
@@ -116,18 +116,18 @@ class Tensor(_Methods):
         return self.device.type == "meta"
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
+        """Return the shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
         shape = shape_of(self.array)
         return size_of(Size, shape) if dim is None else shape[_existing_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
-        """The strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
+        """Return the strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
         array = self.array
         strides = backend_of(array).strides(array)
         return strides if dim is None else strides[_existing_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
-        """How many elements of the storage lie before the first one."""
+        """Return how many elements of the storage lie before the first one."""
         extra = self.extra
         if extra is None or extra.storage is None:
             array = self.array
@@ -136,22 +136,22 @@ class Tensor(_Methods):
         return storage_of(self).offset_of(self.array)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self.ndim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return layouts.count(shape_of(self.array))
 
     nelement = numel
     ndimension = dim
 
     def element_size(self) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         return self.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 if there is none, and on the meta device."""
+        """Return the address of the first element; 0 if there is none, and on the meta device."""
         if self.keys & META:
             if not self.is_meta:
                 raise hooks.fakes().no_data(self.array, ".data_ptr()")
@@ -187,7 +187,7 @@ class Tensor(_Methods):
         return bool(self)
 
     def get_device(self) -> int:
-        """The device's index; -1 where it has none."""
+        """Return the device's index; -1 where it has none."""
         index = self.device.index
         return -1 if index is None else index
 
@@ -208,7 +208,7 @@ class Tensor(_Methods):
         return storage_of(self).version
 
     def untyped_storage(self) -> Storage:
-        """The storage shared with all views."""
+        """Return the storage shared with all views."""
         return storage_of(self)
 
     def is_set_to(self, other: Tensor) -> bool:
@@ -263,7 +263,7 @@ def _existing_dim(dim: int, ndim: int) -> int:
 
 
 def wrap(array: Array) -> Tensor:
-    """Make a new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
+    """Return a new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
 
     Raises TypeError for a dtype that no Tensor can have, or an array of no backend.
     """
@@ -302,7 +302,7 @@ def _wrap_other(array: Array) -> Tensor:
 
 
 def wrap_view(base: Tensor, array: Array) -> Tensor:
-    """Make a tensor on an array that is a view of the one of `base`; it shares its storage and has its root base."""
+    """Return a tensor on a view of the array of `base`: it shares the storage and remembers the root base."""
     extra = base.extra
     if extra is None:
         extra = base.extra = Extra()
@@ -338,7 +338,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
 
 
 def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
-    """Do as `wrap_view` for each array."""
+    """Call `wrap_view` for each array."""
     if not isinstance(arrays, tuple | list):
         raise wrong_result(f"must return a list of views, but returned {shown(arrays)}")
     return [wrap_view(base, array) for array in arrays]
