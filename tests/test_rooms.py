@@ -30,7 +30,8 @@ GROUND = (
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "linalg", "served", "special", "torch_alias")
 LARGEST_CIRCLE = 10
-LEFT = {}
+LONGEST_FILE = 350
+LONGEST_FUNCTION = 60
 
 
 def _room(module: str) -> str:
@@ -143,6 +144,14 @@ def test_the_table_of_rooms(capsys: pytest.CaptureFixture[str]) -> None:
         for room, count, lines, below in rows:
             print(f"{room:16}{count:6}{lines:7}  {below}")
     assert sum(count for _, count, _, _ in rows) == len(files)
+
+
+@pytest.mark.parametrize("module", _files())
+def test_files_and_functions_are_short(module: str) -> None:
+    text = _files()[module].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_FILE
+    functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert [each.name for each in functions if (each.end_lineno or 0) - each.lineno >= LONGEST_FUNCTION] == []
 
 
 FOLDERS = sorted(path.parent for path in RUNTIME.rglob("__init__.py") if path.parent != RUNTIME)

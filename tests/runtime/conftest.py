@@ -24,8 +24,7 @@ class Maker:
     def __call__(self, schema: str) -> Operator:
         """Define the operator of a schema without namespace."""
         parsed = _schema.parse(schema)
-        declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
-        operator = Operator(f"{self.namespace}::{parsed.name}", declaration, arguments, kwarg_only=kwarg_only)
+        operator = Operator(f"{self.namespace}::{parsed.name}", _schema.declaration_of(parsed))
         self.made.append(operator)
         return operator
 

@@ -60,7 +60,7 @@ class Both:
             library.fallback_fallthrough()
         self.torch_operator = self.fragment()
         self.torch_operator.def_("foo(Tensor x) -> Tensor")
-        self.operator = Operator(self.name, "(Tensor x) -> Tensor", (("x", "Tensor"),))
+        self.operator = Operator(self.name, "(Tensor x) -> Tensor")
         self.fallbacks = [register_fallback(key, no_kernel, where="fallback") for key in OUR_FALLBACKS]
 
     def fragment(self) -> object:

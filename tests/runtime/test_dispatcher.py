@@ -234,7 +234,7 @@ def test_failed_registrations_leave_nothing(adding: Operator) -> None:
     with pytest.raises(RegistrationError, match="fallback serves a runtime key"):
         register_fallback("Autograd", add)
     with pytest.raises(RegistrationError, match="multiple times"):
-        Operator(adding.name, "(Tensor x) -> Tensor", (("x", "Tensor"),))
+        Operator(adding.name, "(Tensor x) -> Tensor")
     assert dispatch.table(adding) == before
     assert adding(ones(1), ones(1)).array.tolist() == [2]
 

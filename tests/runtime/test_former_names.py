@@ -20,6 +20,7 @@ BEFORE = Path(__file__).parent / "before_rooms"
 NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().splitlines() if ": " in line)
 # Names of our own use, which no page named. What generated code imports is another version's.
 GONE = {
+    "opwright.autograd.recording": {"register_hook", "register_post_accumulate_hook", "retains_grad"},  # `tensor_hooks`
     "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.custom_ops.forward": {"JvpRule"},
     "opwright.dispatcher": {"declare"},
@@ -29,6 +30,8 @@ GONE = {
     "opwright.overloads": {"drop_if_empty"},
     "opwright.python_dispatch.rules": {"RuleHandle", "find_rule"},  # of RuleTable
     "opwright.registrations": {"counting"},
+    "opwright.tensor": {"check_steps"},  # `given_arrays`
+    "opwright.signature": {"split_types"},  # `declarations.read` gives them
     "opwright.values": {"fake_context"},
 }
 PICKLES: dict[str, bytes] = pickle.loads((BEFORE / "pickles.bin").read_bytes())

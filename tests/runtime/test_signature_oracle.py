@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from opwright.dispatch import schema as _schema
-from opwright.dispatch.declarations import split_types
+from opwright.dispatch.declarations import REQUIRED, read
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
@@ -19,13 +19,28 @@ def test_types_annotations_and_returns() -> None:
     entries = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     for entry in entries:
         schema = _schema.parse(entry["func"])
-        declaration, arguments, kwarg_only = _schema.operator_parts(schema)
-        given, returned = split_types(declaration)
-        assert given == [str(argument).removesuffix(_rest(argument)) for argument in schema.arguments]
-        assert returned == [str(item).removesuffix(f" {item.name}") for item in schema.returns]
-        assert len(arguments) == len(given)
-        assert [argument.kwarg_only for argument in schema.arguments] == [n >= kwarg_only for n in range(len(given))]
+        arguments, returned, names = read(_schema.declaration_of(schema))
+        assert [(each.name, each.is_keyword_only) for each in arguments] == [
+            (each.name, each.kwarg_only) for each in schema.arguments
+        ]
+        assert [each.annotated for each in arguments] == [
+            str(argument).removesuffix(_rest(argument)) for argument in schema.arguments
+        ]
+        for ours, parsed in zip(arguments, schema.arguments, strict=True):
+            assert (ours.default is REQUIRED) == (parsed.default is None)
+            if parsed.default is not None:
+                assert _plain(ours.default) == _plain(parsed.default.value), entry["func"]
+        assert list(returned) == [str(item).removesuffix(f" {item.name}") for item in schema.returns]
+        assert list(names) == [item.name or "" for item in schema.returns]
     assert len(entries) > 2500
+
+
+def _plain(value: object) -> str:
+    """A default without what words in it stand for: lists as tuples, enumerators by their names."""
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_plain, value))})"
+    name = getattr(value, "name", value)
+    return repr({"Mean": 1, "Sum": 2}.get(name, name) if isinstance(name, str) else name)
 
 
 def _rest(argument: object) -> str:

@@ -26,8 +26,8 @@ from opwright.autograd.recording import (
     mark_views,
     rebase_history,
     record,
-    register_hook,
 )
+from opwright.autograd.tensor_hooks import register_hook
 from opwright.dispatch.kernel_forms import Wrapper
 from opwright.errors import AutogradError
 from opwright.tensors.results import tensors_of

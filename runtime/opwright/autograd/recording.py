@@ -5,15 +5,12 @@ Generated Autograd and ADInplaceOrView wrappers call these; so may wrappers writ
 
 from __future__ import annotations
 
-import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.dtypes import INEXACT
 from opwright.arrays.storage import Extra, storage_of
-from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import (
     AccumulateGrad,
@@ -25,6 +22,7 @@ from opwright.autograd.nodes import (
     node_of,
     number_of,
 )
+from opwright.autograd.tensor_hooks import retain_grad
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
 from opwright.dispatch.signature import Signature
 from opwright.keys import GRAD, INFERENCE, VIEW
@@ -34,8 +32,7 @@ from opwright.tensors.tensor import Tensor
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
     "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history",
-    "record", "record_several", "refresh", "refreshing", "refuse_recording", "register_hook",
-    "register_post_accumulate_hook", "retain_grad", "retains_grad",
+    "record", "record_several", "refresh", "refreshing", "refuse_recording",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
@@ -336,38 +333,3 @@ def leave_graph(tensor: Tensor) -> None:
         tensor.extra.leaf = tensor.edge
     tensor.edge = None
     tensor.keys &= ~GRAD
-
-
-def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Add a hook to the gradient of a tensor that requires grad."""
-    edge = tensor.edge
-    node = node_of(edge)
-    if type(node) is AccumulateGrad:
-        AccumulateGrad.is_watched = True
-    elif type(node) is NoHistory:
-        return add_hook(OrderedDict(), hook)  # no gradient gets there
-    return add_hook(node.more().tensor_hooks.setdefault(number_of(edge), OrderedDict()), hook)
-
-
-def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Add a hook to be called when a leaf's gradient was added to."""
-    leaf = tensor.edge
-    if type(leaf) is NoHistory:
-        return add_hook(OrderedDict(), hook)
-    if leaf.post_hooks is None:
-        leaf.post_hooks = OrderedDict()
-    AccumulateGrad.is_watched = True
-    return add_hook(leaf.post_hooks, hook)
-
-
-def retain_grad(tensor: Tensor) -> None:
-    """Have the gradient of a tensor that is no leaf kept too."""
-    edge = tensor.edge
-    if edge is not None and type(edge) not in (AccumulateGrad, NoHistory):
-        node_of(edge).more().retained[number_of(edge)] = weakref.ref(tensor)
-
-
-def retains_grad(tensor: Tensor) -> bool:
-    """Whether `retain_grad` was called on a tensor that is no leaf."""
-    extra = node_of(tensor.edge).extra
-    return extra is not None and number_of(tensor.edge) in extra.retained

@@ -21,7 +21,7 @@ _OWN_KEYS = GRAD | VIEW | PYTHON | TANGENT  # of the tensor, whatever its memory
 
 @install_methods
 class Differentiable:
-    """The part of Tensor that is about gradients; Tensor is the only class that derives from it."""
+    """The methods of Tensor about gradients, installed on it."""
 
     __slots__ = ()
 
@@ -210,7 +210,7 @@ class Differentiable:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.edge is not None:
             self._refresh()
-        from opwright.autograd.recording import retain_grad
+        from opwright.autograd.tensor_hooks import retain_grad
 
         retain_grad(self)
 
@@ -219,7 +219,7 @@ class Differentiable:
         """Whether `retain_grad` was called on this tensor, which is no leaf."""
         if self.edge is None:
             return False
-        from opwright.autograd.recording import retains_grad
+        from opwright.autograd.tensor_hooks import retains_grad
 
         return retains_grad(self)
 
@@ -229,7 +229,7 @@ class Differentiable:
         Raises RuntimeError for a tensor that does not require grad.
         """
         self._check_hookable()
-        from opwright.autograd.recording import register_hook
+        from opwright.autograd.tensor_hooks import register_hook
 
         return register_hook(self, hook)
 
@@ -238,7 +238,7 @@ class Differentiable:
         self._check_hookable()
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        from opwright.autograd.recording import register_post_accumulate_hook
+        from opwright.autograd.tensor_hooks import register_post_accumulate_hook
 
         return register_post_accumulate_hook(self, hook)
 

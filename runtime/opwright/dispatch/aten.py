@@ -11,7 +11,7 @@ __all__ = ["aten"]
 
 
 class _Functions(dict[str, Callable[..., Any]]):
-    """What is called, by what stands behind `ops.aten.`, kept once it is found.
+    """Functions and packets, by what stands behind `ops.aten.`, kept once they are found.
 
     `aten["add.Tensor"](x, y)` calls one overload, by its generated function; `aten["to"](x, …)` the one that fits.
     """

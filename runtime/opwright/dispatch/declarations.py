@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.dispatch.conversion import plain_type
 
-__all__ = ["arguments_of", "names_of_results", "split_types"]
+__all__ = ["REQUIRED", "Argument", "Declaration", "read", "split_types"]
+
+REQUIRED: Final = object()
 
 # What defaults write as words; the rest (dtypes, devices) converters know by name.
 _WORDS: Final[dict[str, Any]] = {
@@ -25,19 +27,48 @@ _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-def arguments_of(declaration: str) -> tuple[tuple[tuple[Any, ...], ...], int | None]:
-    """Return the arguments, each a (name, type text) or (name, type text, default), and the position of the first
-    that is keyword-only, None where none is."""
-    words = _split(declaration[1 : _closing(declaration, 0)])
-    first_keyword = words.index("*") if "*" in words else None
-    return tuple([_argument(word) for word in words if word not in ("*", "...")]), first_keyword
+class Argument(NamedTuple):
+    """An argument: its type without and with the annotation, `Tensor` and `Tensor(a!)`, and its default or REQUIRED."""
+
+    name: str
+    type: str
+    annotated: str
+    default: Any
+    is_keyword_only: bool
 
 
-def _argument(text: str) -> tuple[Any, ...]:
+class Declaration(NamedTuple):
+    """A declaration, read. Types of results are as they are written, `Tensor(a!)`; names may be empty."""
+
+    arguments: tuple[Argument, ...]
+    results: tuple[str, ...]
+    names_of_results: tuple[str, ...]
+
+
+def read(declaration: str) -> Declaration:
+    """Read a declaration. Raises ValueError where brackets are not closed."""
+    end = _closing(declaration, 0)
+    words = _split(declaration[1:end])
+    first = words.index("*") if "*" in words else len(words)
+    arguments = [_argument(word, at > first) for at, word in enumerate(words) if word not in ("*", "...")]
+    results = split_types(declaration[end + 1 :].partition("->")[2].strip())
+    annotated = [_without_name(result) for result in results]
+    names = [result[len(text) :].strip() for result, text in zip(results, annotated, strict=True)]
+    return Declaration(tuple(arguments), tuple(annotated), tuple(names))
+
+
+def split_types(text: str) -> list[str]:
+    """Return the types in brackets, `(Tensor, int[2])`; a text without brackets is one."""
+    is_several = text.startswith("(") and _closing(text, 0) == len(text) - 1
+    return _split(text[1:-1]) if is_several else [text]
+
+
+def _argument(text: str, is_keyword_only: bool) -> Argument:
     annotated = _without_name(text)
     name, _, default = text[len(annotated) :].strip().partition("=")
     declared = plain_type(annotated)
-    return (name, declared, _default(default, declared)) if default else (name, declared)
+    value = _default(default, declared) if default else REQUIRED
+    return Argument(name, declared, annotated, value, is_keyword_only)
 
 
 def _default(text: str, declared: str) -> Any:
@@ -67,27 +98,6 @@ def _unescape(found: re.Match[str]) -> str:
     if char is not None:
         return _ESCAPED.get(char, char)
     return chr(int(octal, 8) if octal else int(code[1:], 16))
-
-
-def names_of_results(declaration: str) -> list[str]:
-    """Return the names of several results: `(…) -> (Tensor values, Tensor indices)`."""
-    results = _results(declaration, _closing(declaration, 0))
-    return [result[len(_without_name(result)) :].strip() for result in results]
-
-
-def _results(declaration: str, end: int) -> list[str]:
-    """Return the results, whose arguments end at `end`, as they are written."""
-    returns = declaration[end + 1 :].partition("->")[2].strip()
-    if returns.startswith("(") and _closing(returns, 0) == len(returns) - 1:
-        return _split(returns[1:-1])
-    return [returns]
-
-
-def split_types(declaration: str) -> tuple[list[str], list[str]]:
-    """Return the annotated types of arguments and results: `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`."""
-    end = _closing(declaration, 0)
-    words = [word for word in _split(declaration[1:end]) if word not in ("*", "...")]
-    return [_without_name(word) for word in words], [_without_name(result) for result in _results(declaration, end)]
 
 
 def _closing(text: str, start: int) -> int:

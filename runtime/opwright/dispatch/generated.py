@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from numpy import ndarray
 
-from opwright.dispatch.declarations import names_of_results
 from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, packet
@@ -185,7 +184,7 @@ def function_of(
 
 def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
     """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
-    made = namedtuple(name, names_of_results(operator.declaration), module=module)  # type: ignore[misc]
+    made = namedtuple(name, operator.parts.names_of_results, module=module)  # type: ignore[misc]
     made.__repr__ = show_result  # type: ignore[method-assign]
     operator.result = made
     return made

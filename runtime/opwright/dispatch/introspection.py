@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from opwright.dispatch.declarations import split_types
+from opwright.dispatch.declarations import REQUIRED
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -61,21 +61,16 @@ class ShownSignature:
 
 def _of_operator(operator: Operator) -> inspect.Signature:
     """Return declared types as annotations; a name that Python reserves gets an underscore, as in the stubs."""
-    types, returns = split_types(operator.declaration)
-    first_keyword = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
+    arguments, returns, _ = operator.parts
     parameters = [
         inspect.Parameter(
-            name + "_" if keyword.iskeyword(name) else name,
-            inspect.Parameter.KEYWORD_ONLY if position >= first_keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=_default(default),
-            annotation=types[position],
+            each.name + "_" if keyword.iskeyword(each.name) else each.name,
+            inspect.Parameter.KEYWORD_ONLY if each.is_keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=inspect.Parameter.empty if each.default is REQUIRED else each.default,
+            annotation=each.annotated,
         )
-        for position, (name, _, *default) in enumerate(operator.arguments)
+        for each in arguments
     ]
     return inspect.Signature(
         parameters, return_annotation=returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
     )
-
-
-def _default(default: list[Any]) -> Any:
-    return default[0] if default else inspect.Parameter.empty

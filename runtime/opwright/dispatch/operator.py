@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright import plugins
 from opwright.dispatch.compose import compose, compose_arrays, find_unloaded
 from opwright.dispatch.conversion import Mismatch
-from opwright.dispatch.declarations import arguments_of
+from opwright.dispatch.declarations import Argument, Declaration, read
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature
 from opwright.dispatch.kernel_forms import Registration, UserKernel, as_key
 from opwright.dispatch.keywords import given_by_name, translated
@@ -33,61 +33,52 @@ if TYPE_CHECKING:
 __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-_READ: Final = frozenset(("arguments", "kwarg_only"))  # of the declaration
 _DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
 
 
 class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
-    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only. Left
-    out, they are read off the declaration when they are first asked for. `where` says where it is declared, `doc` what
-    its declaration says that it does. Making one defines it; a name that is taken raises RegistrationError.
+    `declaration` is canonical text, `(Tensor self, *, int x=1) -> Tensor`; it is read when a part of it is first asked
+    for. `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
+    that is taken raises RegistrationError.
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "kwarg_only",
-        "namespace", "overload", "part", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "home", "namespace",
+        "overload", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
-    result: Callable[..., Any] | None  # makes of several results one with names
 
     def __init__(
         self,
         name: str,
         declaration: str,
-        arguments: tuple[tuple[Any, ...], ...] | None = None,
         *,
-        kwarg_only: int | None = None,
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
-        self.declaration = declaration
-        if arguments is not None:
-            self.arguments = arguments
-            self.kwarg_only = kwarg_only
-        self.tags = tags
-        self.doc = ""
+        self.declare(declaration, tags, "")
         self.stub = None
-        self.result = None
         self._define(name, where, None)
 
-    def _define(self, name: str, where: str, part: Part | None) -> None:
+    def _define(self, name: str, where: str, home: Part | None) -> None:
         super().__init__(QualifiedName(name), where)
-        self.part = part  # which declares it when it is loaded
+        self.home = home  # which declares it when it is loaded
         self._shown_schema = None
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.table: dict[int, Kernel] = {}
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
+        self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.registrations = registry.define(self)
 
     @classmethod
-    def named(cls, name: str, where: str, part: Part) -> Operator:
+    def named(cls, name: str, where: str, home: Part) -> Operator:
         """Define an operator of a generated package, which declares it when it is first asked what it is."""
         made = cls.__new__(cls)
-        made._define(name, where, part)
+        made._define(name, where, home)
         return made
 
     @property
@@ -103,26 +94,40 @@ class Operator(OverloadFacts):
         """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
         self.tags = tags
         self.doc = doc
-        self.result = None
+        self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.straight_stub: Kernel | None = None
         self._stub: Kernel | None = self  # until a function takes its place: out variants have none
         self.declaration = declaration
 
     def load(self) -> None:
         """Import the part that declares the operator. Raises ImportError where it does not."""
-        if self.part is not None and not self.is_declared:
-            self.part.load()
+        if self.home is not None and not self.is_declared:
+            self.home.load()
             if not self.is_declared:
-                raise ImportError(f"{self.part.module} does not declare {self.name}: run `opwright generate` again")
+                raise ImportError(f"{self.home.module} does not declare {self.name}: run `opwright generate` again")
 
     def __getattr__(self, name: str) -> Any:
-        if name in _READ:
-            self.arguments, self.kwarg_only = arguments_of(self.declaration)
-        elif name in _DECLARED and self.part is not None and not self.is_declared:
-            self.load()
-        else:
+        if name not in _DECLARED or self.is_declared or self.home is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.load()
         return object.__getattribute__(self, name)
+
+    @property
+    def parts(self) -> Declaration:
+        """Return the declaration, read."""
+        if self._parts is None:
+            self._parts = read(self.declaration)
+        return self._parts
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return the declared arguments, in order."""
+        return self.parts.arguments
+
+    @property
+    def kwarg_only(self) -> int | None:
+        """Return the position of the first argument that is keyword-only; None where none is."""
+        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property
     def signature(self) -> Signature:

@@ -38,8 +38,6 @@ class OverloadFacts(Entries):
         base: str
         overload: str
         declaration: str
-        arguments: tuple[tuple[Any, ...], ...]
-        kwarg_only: int | None
         _shown_schema: SchemaView | None
 
     @property

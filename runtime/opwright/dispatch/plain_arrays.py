@@ -15,7 +15,8 @@ from opwright.dispatch.wrapped_numbers import is_number, takes_numbers, wrap_num
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor, check_steps, wrap
+from opwright.tensors.given_arrays import check_steps
+from opwright.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator

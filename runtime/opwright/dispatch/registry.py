@@ -50,7 +50,7 @@ class Overloads:
     @property
     def names(self) -> frozenset[str]:
         """Return the arguments of all operators, by name."""
-        return frozenset([a[0] for each in self.operators.copy().values() for a in each.arguments])
+        return frozenset([a.name for each in self.operators.copy().values() for a in each.arguments])
 
     def serve_by(self, function: Callable[..., Any], known: Iterable[Operator], *, gives_tuples: bool) -> None:
         """Take the generated function for the `known` operators. Calls do not use it where there are others, or where

@@ -115,7 +115,7 @@ def show_result(result: Any) -> str:
 
 def _checker(text: str, refuses_none: bool) -> Check:
     if text.startswith("(") and text.endswith(")"):
-        return _tuple_of([_checker(item, refuses_none) for item in split_types(f"() -> {text}")[1]])
+        return _tuple_of([_checker(item, refuses_none) for item in split_types(text)])
     if not is_tensor_like(text):
         return converter(text)
     if "[" in text:

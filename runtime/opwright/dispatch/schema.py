@@ -6,7 +6,6 @@ import __future__
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from opwright_codegen.schema.types import Type as ParsedType
 
 __all__ = [
-    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "incompatibilities", "located",
-    "operator_functions", "operator_parts", "parse", "parse_definition", "spell",
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "declaration_of", "incompatibilities", "located",
+    "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
@@ -37,14 +36,6 @@ _REFUSED: Final = frozenset(
         "reserved-overload",
     }
 )
-
-# Defaults that schemas write as words; the rest (dtypes, devices) converters know by name.
-_WORDS: Final[dict[str, Any]] = {
-    "Mean": 1,
-    "Sum": 2,
-    **{layout.name: layout for layout in Layout},
-    **{memory_format.name: memory_format for memory_format in MemoryFormat},
-}
 
 
 def parse(text: str) -> FunctionSchema:
@@ -95,25 +86,10 @@ def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     return found(new, old)
 
 
-def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
-    """Return the parts of an Operator besides its name: declaration, arguments, and where keyword-only ones begin."""
+def declaration_of(schema: FunctionSchema) -> str:
+    """Return the declaration that an Operator is made of: the canonical text without the name."""
     text = str(schema)
-    declaration = text[text.index("(") :]
-    arguments = tuple(
-        (argument.name, str(argument.type))
-        if argument.default is None
-        else (argument.name, str(argument.type), _default(argument.default.value))
-        for argument in schema.arguments
-    )
-    return declaration, arguments, sum(not argument.kwarg_only for argument in schema.arguments)
-
-
-def _default(value: Any) -> Any:
-    from opwright_codegen.schema.model import EnumName
-
-    if isinstance(value, EnumName):
-        return _WORDS.get(value.name, value.name)
-    return list(map(_default, value)) if isinstance(value, tuple) else value
+    return text[text.index("(") :]
 
 
 def spell(value: Any) -> str:

@@ -6,11 +6,12 @@ Made from the declaration when an operator is first called the general way, so t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
-from opwright.dispatch.declarations import split_types
+from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
 from opwright.errors import ArgumentError
 from opwright.tensors.tensor import Tensor
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element"]
 
-REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
 _ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
@@ -48,14 +48,15 @@ class Signature:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.names: tuple[str, ...] = tuple(argument[0] for argument in operator.arguments)
-        self.types: tuple[str, ...] = tuple(plain_type(argument[1]) for argument in operator.arguments)
+        arguments, returns, _ = operator.parts
+        self.names: tuple[str, ...] = tuple([argument.name for argument in arguments])
+        self.types: tuple[str, ...] = tuple([argument.type for argument in arguments])
         self.positions = {name: position for position, name in enumerate(self.names)}
-        self.positional = len(self.names) if operator.kwarg_only is None else operator.kwarg_only
+        self.positional = sum([not argument.is_keyword_only for argument in arguments])
         self.converters: tuple[Convert, ...] = tuple(map(converter, self.types))
         self.defaults: tuple[Any, ...] = tuple(
-            self._default(position, argument[2]) if len(argument) > 2 else REQUIRED
-            for position, argument in enumerate(operator.arguments)
+            REQUIRED if argument.default is REQUIRED else self._default(position, argument.default)
+            for position, argument in enumerate(arguments)
         )
         required = [position for position, default in enumerate(self.defaults) if default is REQUIRED]
         # How many positional arguments a call needs that names none; more than there can be if one must be named.
@@ -68,10 +69,10 @@ class Signature:
         self.is_plain = self.positional == len(self.names) and all(default is REQUIRED for default in self.defaults)
         devices = [position for position, text in enumerate(self.types) if text.rstrip("?") == "Device"]
         self.device: int | None = devices[0] if devices and not self.tensors else None
-        arguments, returns = split_types(operator.declaration)
+        annotated = [argument.annotated for argument in arguments]
         self.returns = tuple(map(plain_type, returns))
-        self.written = frozenset(position for position, text in enumerate(arguments) if _WRITES.search(text))
-        self._find_aliases(arguments, returns)
+        self.written = frozenset([position for position, text in enumerate(annotated) if _WRITES.search(text)])
+        self.aliases = _aliases(annotated, returns)
 
     def _default(self, position: int, value: Any) -> Any:
         """Return the default as kernels receive it: `int[2] x=1` means [1, 1]."""
@@ -79,11 +80,6 @@ class Signature:
             return self.converters[position](value)
         except Mismatch:
             return value
-
-    def _find_aliases(self, arguments: list[str], returns: list[str]) -> None:
-        sets = {found[1]: position for position, text in enumerate(arguments) if (found := _ALIAS.search(text))}
-        found_in = [_ALIAS.search(text) for text in returns]
-        self.aliases: tuple[int | None, ...] = tuple(found and sets.get(found[1]) for found in found_in)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return every argument in order, defaults filled in and all but tensors converted.
@@ -142,6 +138,12 @@ class Signature:
         return _error(self.operator, unknown_name(name, self.names, has_others=False))
 
 
+def _aliases(arguments: Sequence[str], returns: Sequence[str]) -> tuple[int | None, ...]:
+    """Return the position of the argument that each result is declared to be an alias of."""
+    sets = {found[1]: position for position, text in enumerate(arguments) if (found := _ALIAS.search(text))}
+    return tuple([found and sets.get(found[1]) for found in map(_ALIAS.search, returns)])
+
+
 def _s(count: int) -> str:
     return "" if count == 1 else "s"
 
@@ -161,10 +163,10 @@ def _error(operator: Operator, problem: str) -> ArgumentError:
 
 def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
     """Return the error for a value that its argument's type does not take."""
-    name, text = operator.arguments[position][:2]
+    name, text, *_ = operator.arguments[position]
     if value is NOT_GIVEN:
         return _error(operator, f"is missing a value for argument '{name}' (position {position})")
-    problem = f"expected {plain_type(text)} for argument '{name}' (position {position}), got {_shown(value)}"
+    problem = f"expected {text} for argument '{name}' (position {position}), got {_shown(value)}"
     return _error(operator, f"{problem}: {reason}" if reason else problem)
 
 

@@ -27,7 +27,7 @@ def copy_written(value: _Tensors) -> _Tensors:
 
 
 def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
-    """`out` with the elements of `result`, resized to its shape if need be (with a warning if it had elements).
+    """Write the elements of `result` to `out`, resized to its shape if need be (with a warning if it had elements).
 
     Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, or one of
     them requires grad; the error says that of the operator `name`.
@@ -40,7 +40,7 @@ def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
 
 
 def write_outs(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-    """A list of results written to as many tensors. Raises RuntimeError as `write_out`, and for other numbers."""
+    """Write a list of results to as many tensors. Raises RuntimeError as `write_out`, and for other numbers."""
     if len(outs) != len(results):
         raise RuntimeError(f"{len(results)} results do not fit into {len(outs)} out tensors")
     for out, result in zip(outs, results, strict=True):
@@ -48,7 +48,7 @@ def write_outs(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> 
 
 
 def write_self(self: Tensor, result: Tensor) -> Tensor:
-    """`self` with the elements of `result`. Raises RuntimeError if shape or dtype of the result do not fit it."""
+    """Write the elements of `result` to `self`. Raises RuntimeError if shape or dtype of the result do not fit it."""
     _plan(result).inplace(self)
     copied: Tensor = aten["copy_.default"](self, result)
     return copied

@@ -37,7 +37,7 @@ def takes_numbers(operator: Operator, position: int) -> bool:
         position in operands
         and len(operands) == 2
         and any(
-            argument[1] == "Scalar" and place in operands
+            argument.type == "Scalar" and place in operands
             for overload in operator.siblings.values()
             for place, argument in enumerate(overload.arguments)
         )

@@ -69,7 +69,7 @@ class Library:
         if parsed.name.namespace not in ("", self.ns):
             raise RegistrationError(f"{parsed.name} is not in the namespace of its library, {self.ns}")
         check_tagged(parsed, given)
-        declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
+        declaration = _schema.declaration_of(parsed)
         name = str(parsed.name) if parsed.name.namespace else f"{self.ns}::{parsed.name}"
         where = caller()
         with registry.lock:
@@ -77,7 +77,7 @@ class Library:
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
                 registry.undefine(known)  # its kernels serve the operator that takes its place
-            operator = Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=given)
+            operator = Operator(name, declaration, where=where, tags=given)
             self._contents.operators.append(operator)
         return name.removeprefix(f"{self.ns}::")
 

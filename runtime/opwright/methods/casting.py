@@ -15,7 +15,7 @@ _bool = bool  # Castable has a method of that name
 
 
 class _Moves(Protocol):
-    """What the generated methods bring along."""
+    """The generated methods that those here need."""
 
     @property
     def dtype(self) -> dtypes.DType: ...
@@ -25,12 +25,12 @@ class _Moves(Protocol):
 
 @install_methods
 class Castable:
-    """The conversions of Tensor, which is the only class that derives from it. None copies where nothing changes."""
+    """The conversions of Tensor, installed on it. None copies where nothing changes."""
 
     __slots__ = ()
 
     def to(self, *arguments: Any, **options: Any) -> Tensor:
-        """With another dtype, device or memory format, or those of another tensor: itself where nothing changes.
+        """Return the tensor with a dtype, device or memory format, or another tensor's: itself where nothing changes.
 
         `to(dtype)`, `to(device, dtype=None)`, `to(other)`, each with `non_blocking`, `copy` and `memory_format`, or all
         by keyword. Raises ArgumentError for what is none of these.
@@ -45,88 +45,88 @@ class Castable:
         return moved
 
     def cpu(self: _Moves) -> Tensor:
-        """On the CPU."""
+        """Return the tensor on the CPU."""
         moved: Tensor = aten["to"](self, device=Device("cpu"))
         return moved
 
     def cuda(self: _Moves, device: object = None) -> Tensor:
-        """On a CUDA device, the current one unless told otherwise."""
+        """Return the tensor on a CUDA device, the current one unless told otherwise."""
         moved: Tensor = aten["to"](self, device=as_device("cuda" if device is None else device))
         return moved
 
     def float(self: _Moves) -> Tensor:
-        """As float32."""
+        """Return the tensor as float32."""
         return _cast(self, dtypes.float32)
 
     def double(self: _Moves) -> Tensor:
-        """As float64."""
+        """Return the tensor as float64."""
         return _cast(self, dtypes.float64)
 
     def half(self: _Moves) -> Tensor:
-        """As float16."""
+        """Return the tensor as float16."""
         return _cast(self, dtypes.float16)
 
     def bfloat16(self: _Moves) -> Tensor:
-        """As bfloat16."""
+        """Return the tensor as bfloat16."""
         return _cast(self, dtypes.bfloat16)
 
     def byte(self: _Moves) -> Tensor:
-        """As uint8."""
+        """Return the tensor as uint8."""
         return _cast(self, dtypes.uint8)
 
     def char(self: _Moves) -> Tensor:
-        """As int8."""
+        """Return the tensor as int8."""
         return _cast(self, dtypes.int8)
 
     def short(self: _Moves) -> Tensor:
-        """As int16."""
+        """Return the tensor as int16."""
         return _cast(self, dtypes.int16)
 
     def int(self: _Moves) -> Tensor:
-        """As int32."""
+        """Return the tensor as int32."""
         return _cast(self, dtypes.int32)
 
     def long(self: _Moves) -> Tensor:
-        """As int64."""
+        """Return the tensor as int64."""
         return _cast(self, dtypes.int64)
 
     def bool(self: _Moves) -> Tensor:
-        """As bool."""
+        """Return the tensor as bool."""
         return _cast(self, dtypes.bool_)
 
     def cfloat(self: _Moves) -> Tensor:
-        """As complex64."""
+        """Return the tensor as complex64."""
         return _cast(self, dtypes.complex64)
 
     def cdouble(self: _Moves) -> Tensor:
-        """As complex128."""
+        """Return the tensor as complex128."""
         return _cast(self, dtypes.complex128)
 
     @property
     def T(self: _Moves) -> Tensor:
-        """The view with its dimensions reversed."""
+        """Return the view with its dimensions reversed."""
         return self.numpy_T()
 
     @property
     def mT(self) -> Tensor:
-        """The view with its last two dimensions swapped."""
+        """Return the view with its last two dimensions swapped."""
         view: Tensor = aten["mT.default"](self)
         return view
 
     @property
     def H(self: _Moves) -> Tensor:
-        """The conjugate transpose of a matrix."""
+        """Return the conjugate transpose of a matrix."""
         return self.matrix_H()
 
     @property
     def mH(self) -> Tensor:
-        """The conjugate transpose of the last two dimensions."""
+        """Return the conjugate transpose of the last two dimensions."""
         view: Tensor = aten["mH.default"](self)
         return view
 
     @property
     def real(self) -> Tensor:
-        """The real parts, as a view; a real tensor itself. What is assigned is written into them."""
+        """Return the real parts, as a view; a real tensor itself. What is assigned is written into them."""
         view: Tensor = aten["real.default"](self)
         return view
 
@@ -136,7 +136,7 @@ class Castable:
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts, as a view. Raises RuntimeError for a real tensor."""
+        """Return the imaginary parts, as a view. Raises RuntimeError for a real tensor."""
         view: Tensor = aten["imag.default"](self)
         return view
 
@@ -157,6 +157,6 @@ def _is_device(value: object) -> _bool:
 
 
 def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
-    """`to.dtype`, with no search for the overload that is meant."""
+    """Call `to.dtype`, with no search for the overload that is meant."""
     result: Tensor = aten["to.dtype"](tensor, dtype)
     return result

@@ -37,7 +37,7 @@ _REFLECTED = {
 
 @install_methods
 class Exchangeable:
-    """The interchange protocols of Tensor, which is the only class that derives from it."""
+    """The interchange protocols of Tensor, installed on it."""
 
     __slots__ = ()
     __array_priority__ = 1000

@@ -1,5 +1,5 @@
-"""Functions whose signature is no operator's: what they return, or how many dimensions they mean, depends on an
-argument. They are PyTorch's, written over the operators, for Tensors and plain arrays."""
+"""Functions whose signature is no operator's: the number of their results or dimensions depends on an argument. They
+are PyTorch's, written over the operators, for Tensors and plain arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The unique elements in order, or the unique slices of `dim`; with them, in a tuple, where each input element's
-    equal stands among them (`return_inverse`) and how often each occurs (`return_counts`)."""
+    """Return the unique elements in order, or the unique slices of `dim`; with them, in a tuple, where each input
+    element's equal stands among them (`return_inverse`) and how often each occurs (`return_counts`)."""
     if dim is None:
         found = aten["_unique2"](input, sorted, return_inverse, return_counts)
     else:
@@ -31,7 +31,7 @@ def unique(
 def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
+    """Return the elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
     found = aten["unique_consecutive"](input, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
 
@@ -50,7 +50,7 @@ def norm(
     out: Operand | None = None,
     dtype: Any = None,
 ) -> Any:
-    """The vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2.
+    """Return the vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2.
 
     Raises RuntimeError for any other text, the nuclear norm among them, and for "fro" over more than two dimensions.
     """
@@ -66,20 +66,20 @@ def norm(
 
 @install_methods
 class Functional:
-    """These functions as methods of Tensor, which is the only class that derives from it."""
+    """The methods of Tensor for these functions, installed on it."""
 
     __slots__ = ()
 
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
     ) -> Any:
-        """As `opwright.unique`."""
+        """Call `opwright.unique`."""
         return unique(self, sorted, return_inverse, return_counts, dim)
 
     def unique_consecutive(
         self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
     ) -> Any:
-        """As `opwright.unique_consecutive`."""
+        """Call `opwright.unique_consecutive`."""
         return unique_consecutive(self, return_inverse, return_counts, dim)
 
     def norm(
@@ -89,14 +89,14 @@ class Functional:
         keepdim: bool = False,
         dtype: Any = None,
     ) -> Any:
-        """As `opwright.norm`."""
+        """Call `opwright.norm`."""
         return norm(self, p, dim, keepdim, dtype=dtype)
 
 
 def einsum(*args: Any) -> Operand:
-    """The sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands one by
-    one or in a list; or each operand before its labels as numbers, those of the result last:
-    `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    """Return the sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands
+    one by one or in a list; or each operand before its labels as numbers, those of the result last: `einsum(a, [0, 1],
+    b, [1, 2], [0, 2])`."""
     from opwright_kernels.composites.einsum import equation_of_sublists
 
     if len(args) < 2:
@@ -111,8 +111,8 @@ def einsum(*args: Any) -> Operand:
 
 
 def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
-    """The sum of products over `dims`: the last ones of `a` with the first ones of `b` where it is a number, else two
-    lists of dimensions.
+    """Return the sum of products over `dims`: the last ones of `a` with the first ones of `b` where it is a number,
+    else two lists of dimensions.
 
     Raises RuntimeError for a negative number.
     """
@@ -184,5 +184,5 @@ def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Operand]:
-    """Tensors that are passed one by one, or in one list."""
+    """Return tensors that are passed one by one, or in one list."""
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)

@@ -1,4 +1,4 @@
-"""`tensor[...]` and `tensor[...] = value`, written over the operators, so that they dispatch like any other call.
+"""Indexing, `tensor[...]` and `tensor[...] = value`, over the operators, so that it dispatches like any other call.
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
 lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
@@ -41,7 +41,7 @@ def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
 
 @install_methods
 class Indexable:
-    """The indexing of Tensor, which is the only class that derives from it."""
+    """The indexing of Tensor, installed on it."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class Indexable:
         return aten["alias.default"](self) if viewed is self else viewed
 
     def nonzero(self, *, as_tuple: bool = False) -> Any:
-        """As `opwright.nonzero`."""
+        """Call `opwright.nonzero`."""
         return nonzero(self, as_tuple=as_tuple)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -81,7 +81,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
-    """The view that the basic indices make, and the other indices by the dimension of it that they begin at."""
+    """Return the view that the basic indices make, and the other indices by the dimension of it that they begin at."""
     if len(index) == 1 and type(index[0]) in _INTS:
         return _select(self, 0, index[0]), {}
     items = [_as_item(each) for each in index]
@@ -120,7 +120,7 @@ _ZERO_DIM = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0
 
 
 def _as_item(index: Any) -> Any:
-    """One index as an int, bool, slice, None, Ellipsis, or a tensor or array. Raises IndexError for anything else."""
+    """Return an index as an int, bool, slice, None, Ellipsis, or a tensor or array. Raises IndexError for others."""
     if index is None or index is Ellipsis or type(index) in _SIMPLE:
         return index
     if isinstance(index, Tensor):
@@ -140,7 +140,7 @@ def _as_item(index: Any) -> Any:
 
 
 def _as_scalar_index(index: Any) -> Any:
-    """A 0-dim index is the number in it."""
+    """Return the number in a 0-dim index."""
     if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
         return index
     if _is_mask(index):
@@ -173,7 +173,7 @@ def _is_mask(index: Any) -> bool:
 
 
 def _consumed(item: Any) -> int:
-    """How many dimensions an index takes: a mask as many as it has."""
+    """Return how many dimensions an index takes: a mask as many as it has."""
     kind = type(item)
     if kind in _INTS or kind is slice:
         return 1
@@ -205,7 +205,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
 
 
 def _placed(viewed: Any, indices: dict[int, Any]) -> list[Any]:
-    """The list for `index`: an entry per dimension up to the last index, None where there is none; one per mask."""
+    """Return the list for `index`: an entry per dimension up to the last index (None without one), one per mask."""
     placed: list[Any] = []
     dim = 0
     for start, index in indices.items():
@@ -216,7 +216,7 @@ def _placed(viewed: Any, indices: dict[int, Any]) -> list[Any]:
 
 
 def _as_source(viewed: Any, value: Any) -> Any:
-    """The value to write as a tensor: numbers in the dtype they are written to."""
+    """Return the value to write as a tensor: numbers in the dtype they are written to."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
@@ -232,13 +232,13 @@ def _as_source(viewed: Any, value: Any) -> Any:
 
 
 def _constant(viewed: Any, array: Any) -> Any:
-    """An array as a tensor; without data, beside a tensor that has none."""
+    """Return an array as a tensor; without data, beside a tensor that has none."""
     made = wrap(array)
     return hooks.fakes().as_fake_beside(made, viewed) if viewed.keys & META else made
 
 
 def _without_leading_ones(source: Any, ndim: int) -> Any:
-    """A value may have more dimensions than what it is written to, if those are of size 1."""
+    """Return a value without the leading dimensions of size 1 that it has beyond those it is written to."""
     while len(source.shape) > ndim and guard_or_false(source.shape[0] == 1):
         source = aten["select.int"](source, 0, 0)
     return source

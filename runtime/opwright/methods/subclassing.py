@@ -19,7 +19,7 @@ Sub = TypeVar("Sub", bound="Tensor")
 
 @install_methods
 class Subclassable:
-    """The part of Tensor that makes and serves instances of its subclasses; only Tensor derives from it directly."""
+    """The methods of Tensor that make and serve instances of its subclasses; installed on Tensor."""
 
     __slots__ = ()
 

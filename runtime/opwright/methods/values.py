@@ -20,12 +20,12 @@ __all__ = ["Valued"]
 
 @install_methods
 class Valued:
-    """What reads a Tensor's elements."""
+    """The readers of a Tensor's elements."""
 
     __slots__ = ()
 
     def item(self: Any) -> Any:
-        """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
+        """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         if with_modes(self.keys) & PYTHON:
@@ -36,7 +36,7 @@ class Valued:
         return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
 
     def tolist(self: Any) -> Any:
-        """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        """Return nested lists of Python numbers; a number for a 0-dim tensor."""
         if self.keys & META and self.numel() == 1 and hooks.fakes().constant_of(self) is not None:
             nested = self.item()
             for _ in self.shape:
@@ -85,19 +85,19 @@ class Valued:
 
     @property
     def fake_mode(self: Any) -> Any:
-        """The FakeTensorMode of a fake tensor. Raises AttributeError for any other."""
+        """Return the FakeTensorMode of a fake tensor. Raises AttributeError for any other."""
         mode = self.array.place.mode if self.keys & META else None
         if mode is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute 'fake_mode': it is no fake tensor")
         return mode
 
     def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-        """A new tensor of the data, copied, of this one's dtype and on its device unless others are named."""
+        """Return a new tensor of the data, copied, of this one's dtype and on its device unless others are named."""
         place = self.device if device is None else device
         return tensor(data, dtype=self.dtype if dtype is None else dtype, device=place, requires_grad=requires_grad)
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
+        """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
             keys = with_modes(self.keys)

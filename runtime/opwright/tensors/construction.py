@@ -31,7 +31,8 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
 from opwright.tensors.factories import requires_grad_of
-from opwright.tensors.tensor import Tensor, check_steps, unsupported_dtype, without_subclass, wrap
+from opwright.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
+from opwright.tensors.tensor import Tensor, wrap
 
 
 def tensor(

@@ -16,13 +16,13 @@ from opwright.arrays.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.arrays.formats import Layout
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
-from opwright.arrays.storage import Extra, Storage, new_array, storage_of
+from opwright.arrays.storage import Extra, Storage, storage_of
 from opwright.hooks import hooks
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
+from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 
 ndarray = np.ndarray
-
 
 if TYPE_CHECKING:
     from opwright.autograd.tensor_methods import Differentiable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     class _Methods(
         Indexable, Exchangeable, Valued, Castable, Functional, Printable, Differentiable, Subclassable, TensorMethods
     ):
-        """What is installed on Tensor: by rooms above (`install_methods`), and by the generated package."""
+        """The methods that are installed on Tensor: by rooms above (`install_methods`), and by generated packages."""
 
         __slots__ = ()
 
@@ -64,40 +64,40 @@ class Tensor(_Methods):
 
     @property
     def shape(self) -> Size:
-        """The sizes, as a tuple."""
+        """Return the sizes, as a tuple."""
         array = self.array
         return size_of(Size, array.shape if type(array) is ndarray else shape_of(array))
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(shape_of(self.array))
 
     @property
     def dtype(self) -> DType:
-        """The dtype, a NumPy one."""
+        """Return the dtype, a NumPy one."""
         array = self.array
         return array.dtype if type(array) is ndarray else backend_of(array).dtype(array)
 
     @property
     def device(self) -> Device:
-        """Where the data is."""
+        """Return where the data is."""
         array = self.array
         return _CPU if type(array) is ndarray else backend_of(array).device(array)
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements."""
+        """Return the bytes of all elements."""
         return self.numel() * self.itemsize
 
     @property
     def layout(self) -> Layout:
-        """`Layout.strided`: there is no other."""
+        """Return `Layout.strided`: there is no other."""
         return Layout.strided
 
     @property
@@ -116,18 +116,18 @@ class Tensor(_Methods):
         return self.device.type == "meta"
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
+        """Return the shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
         shape = shape_of(self.array)
         return size_of(Size, shape) if dim is None else shape[_existing_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
-        """The strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
+        """Return the strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
         array = self.array
         strides = backend_of(array).strides(array)
         return strides if dim is None else strides[_existing_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
-        """How many elements of the storage lie before the first one."""
+        """Return how many elements of the storage lie before the first one."""
         extra = self.extra
         if extra is None or extra.storage is None:
             array = self.array
@@ -136,22 +136,22 @@ class Tensor(_Methods):
         return storage_of(self).offset_of(self.array)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self.ndim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return layouts.count(shape_of(self.array))
 
     nelement = numel
     ndimension = dim
 
     def element_size(self) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         return self.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 if there is none, and on the meta device."""
+        """Return the address of the first element; 0 if there is none, and on the meta device."""
         if self.keys & META:
             if not self.is_meta:
                 raise hooks.fakes().no_data(self.array, ".data_ptr()")
@@ -187,7 +187,7 @@ class Tensor(_Methods):
         return bool(self)
 
     def get_device(self) -> int:
-        """The device's index; -1 where it has none."""
+        """Return the device's index; -1 where it has none."""
         index = self.device.index
         return -1 if index is None else index
 
@@ -208,7 +208,7 @@ class Tensor(_Methods):
         return storage_of(self).version
 
     def untyped_storage(self) -> Storage:
-        """The storage shared with all views."""
+        """Return the storage shared with all views."""
         return storage_of(self)
 
     def is_set_to(self, other: Tensor) -> bool:
@@ -244,8 +244,6 @@ _NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
-
-
 _OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
 _Holder = TypeVar("_Holder", bound=type)
 
@@ -265,7 +263,7 @@ def _existing_dim(dim: int, ndim: int) -> int:
 
 
 def wrap(array: Array) -> Tensor:
-    """A new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
+    """Make a new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
 
     Raises TypeError for a dtype that no Tensor can have, or an array of no backend.
     """
@@ -277,7 +275,7 @@ def wrap(array: Array) -> Tensor:
     shape = array.shape
     if shape and array.flags.c_contiguous:  # what `odd_bit` says, without the call
         if 1 in shape or 0 in shape:
-            array = _with_strides(array)
+            array = with_strides(array)
             keys |= odd_bit(array)
     else:
         keys |= ODD
@@ -294,9 +292,7 @@ def _wrap_other(array: Array) -> Tensor:
         return wrap(without_subclass(array))
     backend = backend_of(array)
     if backend.name == "cuda":
-        if array.dtype not in _KEYS_OF_DTYPE:
-            raise TypeError(unsupported_dtype(array))
-        array = _with_strides(array)
+        array = with_strides(array, check_dtype=True)
     out = Tensor()
     out.array = array
     out.keys = backend.keys_of(array) | odd_bit(array)
@@ -305,44 +301,8 @@ def _wrap_other(array: Array) -> Tensor:
     return out
 
 
-def without_subclass(array: Any) -> ndarray[Any, Any]:
-    """A plain array over the memory of one of a subclass; a NumPy scalar as a 0-dim array.
-
-    Raises TypeError for a masked array, whose mask would be lost.
-    """
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
-    return np.asarray(array)
-
-
-def check_steps(array: ndarray[Any, Any]) -> None:
-    """Raise ValueError for an array with strides that are no number of elements, a field of a record."""
-    if not array.flags.c_contiguous and any(stride % array.itemsize for stride in array.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
-
-
-def _with_strides(array: Array) -> Array:
-    """Return an array of NumPy or CuPy with the strides that an empty tensor has: these libraries give it none."""
-    shape = array.shape
-    if 0 in shape and not any(array.strides):
-        return new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
-    return array
-
-
-def unsupported_dtype(array: Array) -> str:
-    """What is wrong with an array's dtype, and what would be right."""
-    if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
-        return (
-            "given numpy array has byte order different from the native byte order; convert it first, with "
-            "array.astype(array.dtype.newbyteorder('='))"
-        )
-    known = ", ".join(str(dtype) for dtype in CANONICAL)
-    library = "cupy" if type(array).__module__.startswith("cupy") else "np"
-    return f"can't convert {library}.ndarray of type {array.dtype}. The only supported types are: {known}."
-
-
 def wrap_view(base: Tensor, array: Array) -> Tensor:
-    """A tensor on an array that is a view of the one of `base`: it shares the storage and remembers the root base."""
+    """Make a tensor on an array that is a view of the one of `base`; it shares its storage and has its root base."""
     extra = base.extra
     if extra is None:
         extra = base.extra = Extra()
@@ -378,7 +338,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
 
 
 def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
-    """`wrap_view` for each array."""
+    """Do as `wrap_view` for each array."""
     if not isinstance(arrays, tuple | list):
         raise wrong_result(f"must return a list of views, but returned {shown(arrays)}")
     return [wrap_view(base, array) for array in arrays]

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.dtypes import DType, bool_, float32, float64, int64
+from opwright.dispatch.declarations import REQUIRED
 from opwright.testing.layouts import make_tensor
 
 if TYPE_CHECKING:
@@ -40,21 +41,20 @@ class _Draw:
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         operator = self._operator
-        split = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
         args, kwargs = [], {}
-        for place, (name, text, *default) in enumerate(operator.arguments):
-            keeps_default = bool(default) and self._random.random() < (0.7 if "Tensor" in text else 0.5)
-            if place >= split:
+        for place, (name, text, _, default, is_keyword_only) in enumerate(operator.arguments):
+            keeps_default = default is not REQUIRED and self._random.random() < (0.7 if "Tensor" in text else 0.5)
+            if is_keyword_only:
                 if not keeps_default:
                     kwargs[name] = self._value(name, text, default)
             elif keeps_default and place >= self._fewest():
                 break
             else:
-                args.append(default[0] if keeps_default else self._value(name, text, default))
+                args.append(default if keeps_default else self._value(name, text, default))
         return args, kwargs
 
     def _fewest(self) -> int:
-        return sum(len(argument) == 2 for argument in self._operator.arguments)
+        return sum(argument.default is REQUIRED for argument in self._operator.arguments)
 
     def _first_shape(self) -> tuple[int, ...]:
         if self._situation == "0-dim":
@@ -64,8 +64,8 @@ class _Draw:
             shape[self._random.randrange(len(shape))] = 0 if self._situation == "empty" else 1
         return tuple(shape)
 
-    def _value(self, name: str, text: str, default: list[Any]) -> Any:
-        base = text.split("(")[0].rstrip("?") if text.startswith("Tensor(") else text.rstrip("?")
+    def _value(self, name: str, text: str, default: Any) -> Any:
+        base = text.rstrip("?")
         if text.startswith("Tensor") and "[]" in text:
             return [self._tensor(name, same=True) for _ in range(self._random.choice((1, 2, 3)))]
         if base == "Tensor":
@@ -84,8 +84,8 @@ class _Draw:
             case "ScalarType":
                 return self._random.choice((self._dtype, float32, float64, int64))
             case "str":
-                return self._random.choice(_WORDS.get(name, (default[0] if default else "",)))
-        return default[0] if default else None
+                return self._random.choice(_WORDS.get(name, ("" if default is REQUIRED else default,)))
+        return None if default is REQUIRED else default
 
     def _tensor(self, name: str, same: bool = False) -> Any:
         first, self._tensors = self._tensors == 0, self._tensors + 1

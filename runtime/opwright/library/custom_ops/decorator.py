@@ -99,7 +99,6 @@ def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tupl
     if not schema.lstrip().startswith("("):
         raise ValueError(f'{name}: expected a schema without a name, like "(Tensor x) -> Tensor", got "{schema}"')
     parsed = _schema.parse_definition(f"{name}{schema}")
-    declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
     written = [argument.name for argument in parsed.arguments if argument.is_write]
     if mutates_args != "unknown" and set(written) != set(mutates_args):
         raise ValueError(
@@ -108,4 +107,4 @@ def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tupl
         )
     check_tagged(parsed, tags)
     mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
-    return InferredSchema(declaration, arguments, kwarg_only, mutated, (), False)
+    return InferredSchema(_schema.declaration_of(parsed), mutated, (), False)

@@ -61,14 +61,14 @@ class CustomOpDef(Generic[P, R]):
         self._qualname = name
         self._schema = schema
         self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
-        keys = keys_of_devices(device_types, schema.arguments, name)
+        keys = keys_of_devices(device_types, schema.declaration, name)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
         with registry.lock:
             earlier = _definitions.get(name)
             if earlier is not None and earlier._is_defined():
                 self._replace(earlier, schema, tags)
             else:
-                self._registered = Registered(_new_operator(name, function, schema, tags))
+                self._registered = Registered(Operator(name, schema.declaration, where=place_of(function), tags=tags))
             self._disabled: dict[str, int] = {}
             self._devices = _named(device_types)
             self._autocast: dict[str, DType] = {}
@@ -101,7 +101,7 @@ class CustomOpDef(Generic[P, R]):
             registered.give_way(self._registered)
         else:
             registry.undefine(operator)
-            self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
+            self._registered = Registered(Operator(self._qualname, schema.declaration, where=place_of(new), tags=tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)
         known: CustomOpDef[..., Any] | None = earlier
@@ -143,7 +143,7 @@ class CustomOpDef(Generic[P, R]):
         without one of their own. A decorator where `fn` is left out. It is called without arguments that equal their
         defaults, so that it may leave these out or have defaults of its own. Raises RuntimeError for an unknown
         device."""
-        keys = keys_of_devices(device_types, self._schema.arguments, self._qualname)
+        keys = keys_of_devices(device_types, self._schema.declaration, self._qualname)
 
         def register(function: Function) -> Function:
             with registry.lock:
@@ -184,7 +184,7 @@ class CustomOpDef(Generic[P, R]):
 
     def _disable(self, device_type: str) -> None:
         try:
-            (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+            (key,) = keys_of_devices(device_type, self._schema.declaration, self._qualname)
         except RuntimeError:
             return  # no such device, of which there was a warning
         kernel = FunctionKernel(self._opoverload, self.__wrapped__, self._schema.arrays, self._schema.returns_arrays)
@@ -315,17 +315,6 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
 def _named(device_types: DeviceTypes) -> frozenset[str]:
     """Return the devices that have a kernel of their own."""
     return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
-
-
-def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:
-    return Operator(
-        name,
-        schema.declaration,
-        schema.arguments,
-        kwarg_only=schema.kwarg_only if schema.kwarg_only < len(schema.arguments) else None,
-        where=place_of(function),
-        tags=tags,
-    )
 
 
 def _place(function: Function) -> tuple[str, ...]:

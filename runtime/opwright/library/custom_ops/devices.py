@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from opwright.dispatch.conversion import is_tensor_like, plain_type
+from opwright.dispatch.conversion import is_tensor_like
+from opwright.dispatch.declarations import read
 from opwright.dispatch.registering import key_of_device
 from opwright.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]
 
 
-def keys_of_devices(
-    device_types: str | Sequence[str] | None, arguments: Sequence[tuple[Any, ...]], name: str
-) -> list[DispatchKey]:
+def keys_of_devices(device_types: str | Sequence[str] | None, declaration: str, name: str) -> list[DispatchKey]:
     """Return the keys of kernels for these devices; None stands for all that have no kernel of their own.
 
     Raises RuntimeError for an unknown device, ValueError where calls could not tell the device: there is neither a
@@ -23,7 +21,7 @@ def keys_of_devices(
     if device_types is None:
         return [DispatchKey.CompositeExplicitAutograd]
     names = [device_types] if isinstance(device_types, str) else list(device_types)
-    types = [plain_type(argument[1]) for argument in arguments]
+    types = [argument.type for argument in read(declaration).arguments]
     if not any(map(is_tensor_like, types)) and "Device" not in [text.rstrip("?") for text in types]:
         raise ValueError(
             f"{name}: Functions without tensor inputs are required to have a `device: torch.device` argument, by which "

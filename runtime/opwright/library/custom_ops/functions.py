@@ -41,7 +41,7 @@ def register_kernel(
     if definition is not None and lib is None:
         return definition.register_kernel(device_types, func)
     name = _name(op)
-    keys = keys_of_devices(device_types, find_operator(name).arguments, name)
+    keys = keys_of_devices(device_types, find_operator(name).declaration, name)
 
     def register_function(function: Function) -> Function:
         with registry.lock:

@@ -28,15 +28,13 @@ __all__ = ["InferredSchema", "infer", "infer_schema"]
 
 @dataclass(frozen=True, slots=True)
 class InferredSchema:
-    """A schema without a name, `(Tensor x, SymInt n=2) -> Tensor`, and its parts as an Operator takes them.
+    """A schema without a name, `(Tensor x, SymInt n=2) -> Tensor`, and what else the annotations say.
 
     `mutated` and `arrays` are positions: of the arguments that are written to, and of those annotated as arrays, which
     the function wants to be given as such. `returns_arrays` says that results are annotated so.
     """
 
     declaration: str
-    arguments: tuple[tuple[Any, ...], ...]
-    kwarg_only: int
     mutated: tuple[int, ...]
     arrays: tuple[int, ...]
     returns_arrays: bool
@@ -75,8 +73,6 @@ def infer(
         texts.insert(kwarg_only, "*")
     return InferredSchema(
         declaration=f"({', '.join(texts)}) -> {returns}",
-        arguments=tuple((argument.name, argument.type, *argument.held) for argument in arguments),
-        kwarg_only=kwarg_only,
         mutated=tuple(position for position, argument in enumerate(arguments) if argument.is_mutated),
         arrays=tuple(position for position, parameter in enumerate(parameters) if holds_arrays(parameter.annotation)),
         returns_arrays=holds_arrays(result),
@@ -111,16 +107,16 @@ def _argument(function: Callable[..., Any], parameter: Parameter, mutated: froze
         message = f"parameter '{name}' is in mutates_args, but only Tensors or lists of Tensors can be mutated"
         raise inference_error(function, name, "mutates-args", message, "leave it out of mutates_args")
     if parameter.default is NOTHING:
-        return Argument(name, text, "", (), parameter.kwarg_only, is_mutated)
+        return Argument(name, text, "", parameter.kwarg_only, is_mutated)
     if parameter.default is None and not text.endswith("?"):
         text += "?"
     try:
-        default, held = written_default(parameter.default, text)
+        default = written_default(parameter.default, text)
     except (TypeError, RuntimeError) as error:
         message = f"parameter '{name}' has a default value that its type, {text}, does not take: {error}"
         hint = f"defaults are None, numbers, strings, dtypes, devices and lists of these; {text} needs one of its own"
         raise inference_error(function, name, "default", message, hint) from None
-    return Argument(name, text, f"={default}", (held,), parameter.kwarg_only, is_mutated)
+    return Argument(name, text, f"={default}", parameter.kwarg_only, is_mutated)
 
 
 def _type_of(function: Callable[..., Any], parameter: Parameter) -> str:

@@ -12,12 +12,11 @@ __all__ = ["Argument", "tagged_returns"]
 
 
 class Argument(NamedTuple):
-    """A parameter as the schema has it: the text of its default, or '', and the default itself."""
+    """A parameter as the schema has it, with the text of its default, or ''."""
 
     name: str
     type: str
     default: str
-    held: tuple[Any, ...]
     kwarg_only: bool
     is_mutated: bool
 

@@ -44,7 +44,6 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "str": str,
     "Device": str,
 }
-_HELD: Final[dict[str, Any]] = {"float": float, "complex": complex}
 
 # For messages.
 PARAMETERS: Final = (
@@ -142,30 +141,24 @@ def _of_optional(annotation: Any) -> Any:
     return typing.Union[rest] if len(rest) < len(items) else None  # noqa: UP007 (of a tuple)
 
 
-def written_default(value: Any, text: str) -> tuple[str, Any]:
-    """Return a default of a parameter of this type as a schema writes it, and as an Operator's argument holds it.
+def written_default(value: Any, text: str) -> str:
+    """Return a default of a parameter of this type as a schema writes it.
 
     Raises TypeError or RuntimeError for a value that the type does not take.
     """
     if value is None:
-        return "None", None
+        return "None"
     base = text.removesuffix("?")
     if base.endswith("[]"):
         if not isinstance(value, list | tuple):
             raise TypeError(f"{value!r} is no list")
-        items = [written_default(item, base[:-2]) for item in value]
-        return f"[{', '.join(written for written, _ in items)}]", [held for _, held in items]
+        return f"[{', '.join([written_default(item, base[:-2]) for item in value])}]"
     if base == "ScalarType" and not isinstance(value, str):
-        name = dtype_name(as_dtype(value))
-        return name, name
+        return dtype_name(as_dtype(value))
     if base == "Device":
         value = str(Device(value))
     elif isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, _DEFAULTS.get(base, ())) or (isinstance(value, bool) and base not in ("bool", "Scalar")):
         raise TypeError(f"{value!r} is no {base}")
-    return _schema.spell(value), _HELD.get(base, _as_it_is)(value)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    return _schema.spell(value)

@@ -7,7 +7,6 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
-from opwright.dispatch.declarations import split_types
 from opwright.keys import DispatchKey
 
 if TYPE_CHECKING:
@@ -23,7 +22,8 @@ class Declared:
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
-        self._arguments, self._returns = split_types(operator.declaration)
+        arguments, self._returns, _ = operator.parts
+        self._arguments = [argument.annotated for argument in arguments]
         self.arguments = [*map(_sets, self._arguments)]
         self.returns = [*map(_sets, self._returns)]
 
