@@ -45,11 +45,10 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "namespace", "overload", "part",
-        "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "home", "namespace",
+        "overload", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
-    result: Callable[..., Any] | None  # makes of several results one with names
 
     def __init__(
         self,
@@ -59,16 +58,13 @@ class Operator(OverloadFacts):
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
-        self.declaration = declaration
-        self.tags = tags
-        self.doc = ""
+        self.declare(declaration, tags, "")
         self.stub = None
-        self.result = None
         self._define(name, where, None)
 
-    def _define(self, name: str, where: str, part: Part | None) -> None:
+    def _define(self, name: str, where: str, home: Part | None) -> None:
         super().__init__(QualifiedName(name), where)
-        self.part = part  # which declares it when it is loaded
+        self.home = home  # which declares it when it is loaded
         self._shown_schema = None
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
@@ -79,11 +75,42 @@ class Operator(OverloadFacts):
         self.registrations = registry.define(self)
 
     @classmethod
-    def named(cls, name: str, where: str, part: Part) -> Operator:
+    def named(cls, name: str, where: str, home: Part) -> Operator:
         """Define an operator of a generated package, which declares it when it is first asked what it is."""
         made = cls.__new__(cls)
-        made._define(name, where, part)
+        made._define(name, where, home)
         return made
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether it is known what the operator is, not only its name."""
+        try:
+            object.__getattribute__(self, "declaration")
+        except AttributeError:
+            return False
+        return True
+
+    def declare(self, declaration: str, tags: tuple[str, ...], doc: str) -> None:
+        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
+        self.tags = tags
+        self.doc = doc
+        self.result: Callable[..., Any] | None = None  # makes of several results one with names
+        self.straight_stub: Kernel | None = None
+        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self.declaration = declaration
+
+    def load(self) -> None:
+        """Import the part that declares the operator. Raises ImportError where it does not."""
+        if self.home is not None and not self.is_declared:
+            self.home.load()
+            if not self.is_declared:
+                raise ImportError(f"{self.home.module} does not declare {self.name}: run `opwright generate` again")
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DECLARED or self.is_declared or self.home is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.load()
+        return object.__getattribute__(self, name)
 
     @property
     def parts(self) -> Declaration:
@@ -101,37 +128,6 @@ class Operator(OverloadFacts):
     def kwarg_only(self) -> int | None:
         """Return the position of the first argument that is keyword-only; None where none is."""
         return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
-
-    @property
-    def is_declared(self) -> bool:
-        """Whether it is known what the operator is, not only its name."""
-        try:
-            object.__getattribute__(self, "declaration")
-        except AttributeError:
-            return False
-        return True
-
-    def declare(self, declaration: str, tags: tuple[str, ...], doc: str) -> None:
-        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
-        self.tags = tags
-        self.doc = doc
-        self.result = None
-        self.straight_stub: Kernel | None = None
-        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
-        self.declaration = declaration
-
-    def load(self) -> None:
-        """Import the part that declares the operator. Raises ImportError where it does not."""
-        if self.part is not None and not self.is_declared:
-            self.part.load()
-            if not self.is_declared:
-                raise ImportError(f"{self.part.module} does not declare {self.name}: run `opwright generate` again")
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _DECLARED or self.part is None or self.is_declared:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        self.load()
-        return object.__getattribute__(self, name)
 
     @property
     def signature(self) -> Signature:

@@ -71,7 +71,7 @@ def _named(
             known = registry.operators.get(name)
             if known is None:
                 Operator.named(name, places[name], part)
-        if known is not None and (known.part is None or known.part.module != module):
+        if known is not None and (known.home is None or known.home.module != module):
             yield known
             yield part
 
