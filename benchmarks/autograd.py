@@ -70,7 +70,7 @@ def recorded() -> Iterator[Figure]:
     x, y, grad = opwright.from_numpy(ones.copy()).requires_grad_(), opwright.from_numpy(ones), opwright.ones([4])
     p, q, peer_grad = torch.ones(4, requires_grad=True), torch.ones(4), torch.ones(4)
     add, peer = opwright.add, torch.add
-    yield ratio("recorded 4-element add", lambda: add(x, y), lambda: peer(p, q), 0.75)
+    yield ratio("recorded 4-element add", lambda: add(x, y), lambda: peer(p, q), 0.85)
 
     def chain() -> None:
         z = x
