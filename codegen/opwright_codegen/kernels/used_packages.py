@@ -75,9 +75,9 @@ class UsedPackage:
     def modules(self) -> Iterator[tuple[str, Path]]:
         """Yield the package's modules, by their paths in it; none where it is not installed."""
         path = self._file("ops")
-        folder = None if path is None else path.parents[1]
-        for each in [] if folder is None else sorted(folder.rglob("*.py")):
-            yield each.relative_to(folder).as_posix(), each
+        if path is not None:
+            folder = path.parents[1]
+            yield from ((each.relative_to(folder).as_posix(), each) for each in sorted(folder.rglob("*.py")))
 
     def declarations(self) -> Declarations:
         """Return the operators, as the package declares them. Raises SchemaError where there is no such package."""
