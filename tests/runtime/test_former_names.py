@@ -50,6 +50,7 @@ def test_a_module_has_one_identity_under_both_names() -> None:
         assert importlib.import_module(former) is importlib.import_module(current)
         assert importlib.import_module(current).__name__ == current
     assert callable(opwright.tensor)
+    assert callable(opwright.rules.embedding) and callable(opwright.rules.convolution)
     assert opwright.dtypes is importlib.import_module("opwright.arrays.dtypes")
 
 

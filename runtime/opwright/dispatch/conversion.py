@@ -24,7 +24,7 @@ from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_fl
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "INTS", "Convert", "Mismatch", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
+    "INTS", "Convert", "Mismatch", "base_type", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
     "is_scalar_list", "is_tensor_like", "plain_type",
 ]  # fmt: skip
 
@@ -45,9 +45,14 @@ def plain_type(text: str) -> str:
     return _ANNOTATION.sub("", text)
 
 
+def base_type(text: str) -> str:
+    """Return a plain type without `?` and brackets: `int[2]?` is of `int`."""
+    return text.rstrip("?[]0123456789")
+
+
 def is_tensor_like(text: str) -> bool:
     """Whether the type is Tensor under any `?` and `[]`."""
-    return plain_type(text).rstrip("?[]0123456789") == "Tensor"
+    return base_type(plain_type(text)) == "Tensor"
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.dispatch.conversion import plain_type
+from opwright.dispatch.conversion import base_type, plain_type
 
 __all__ = ["REQUIRED", "Argument", "Declaration", "read", "split_types"]
 
@@ -73,8 +73,7 @@ def _argument(text: str, is_keyword_only: bool) -> Argument:
 
 def _default(text: str, declared: str) -> Any:
     """Return the value that a default's text means for the type: `int[2] x=1` means (1, 1)."""
-    base = declared.rstrip("?[]0123456789")
-    value = _value(text, base)
+    value = _value(text, base_type(declared))
     sized = None if value is None or isinstance(value, tuple) else _SIZED.search(declared)
     return value if sized is None else (value,) * int(sized[1])
 

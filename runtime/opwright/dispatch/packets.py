@@ -11,6 +11,7 @@ import numpy as np
 from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
+from opwright.dispatch.conversion import base_type
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
 from opwright.dispatch.keywords import other_names, translated, unknown_name
 from opwright.dispatch.operator import Operator
@@ -201,7 +202,7 @@ def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, A
     given = [*enumerate(args[: len(signature.types)])]
     given += [(signature.positions[name], value) for name, value in kwargs.items() if name in signature.positions]
     for position, value in given:
-        base = signature.types[position].rstrip("?[]0123456789")
+        base = base_type(signature.types[position])
         if isinstance(value, str) and base != "str":
             return base in ("Tensor", "int", "SymInt", "float", "Scalar")
         holds_tensor = isinstance(value, Tensor | np.ndarray) or (

@@ -5,7 +5,9 @@ CPU kernels; errors carry its wording. Here are those that operators of many kin
 are in `opwright_kernels.rules`, and are names of this module, too.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from opwright.missing import missing_attribute
@@ -108,6 +110,17 @@ def __getattr__(name: str) -> Any:
         raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __dir__())
     found = globals()[name] = getattr(families, name)
     return found
+
+
+class _Rules(ModuleType):
+    """The module, whose functions are not hidden by modules of their names (`import opwright.rules.embedding`)."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not isinstance(value, ModuleType) or name not in import_module("opwright_kernels.rules").__all__:
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Rules
 
 
 def __dir__() -> list[str]:
