@@ -19,9 +19,8 @@ def project(folder: Path, files: dict[str, str], number: int) -> list[str]:
     """Generate from schema files, each with the operators that its text names; return the parts."""
     for path, names in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        entries = [
-            ENTRY.format(number, f"{name}(Tensor self) -> Tensor", place) for place, name in enumerate(names.split())
-        ]
+        declared = [f"{name}(Tensor self{', Tensor other' * ('.' in name)}) -> Tensor" for name in names.split()]
+        entries = [ENTRY.format(number, schema, place) for place, schema in enumerate(declared)]
         (folder / path).write_text("".join(entries), encoding="utf-8")
     arguments = [str(folder / path) for path in files]
     assert main(["generate", *arguments, "-o", str(folder / f"parts_{number}_ops")]) == 0

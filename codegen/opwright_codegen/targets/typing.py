@@ -46,6 +46,11 @@ class TypedOperator:
     calls: tuple[str, ...]
     stub: str
 
+    @property
+    def definition(self) -> str:
+        """Return the statement that defines the class beside that of its calls."""
+        return hugged(f"class {self.kind}(", [self.call_kind, "Operator"], "): ...")
+
 
 @dataclass(frozen=True, slots=True)
 class TypedPacket:
