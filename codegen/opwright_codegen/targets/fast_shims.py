@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from opwright_codegen.formula.emit import with_out
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
@@ -11,6 +12,11 @@ from opwright_codegen.targets.shims import ShimBuilder, spelled
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines
 
 __all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
+
+
+# What the two serve, after the name of the general shim, to which they hand whatever is not as they want it.
+_DENSE: Final = "where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself."
+_ARRAYS: Final = "where plain NumPy arrays stand for all tensors: arrays in, an array out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class FastShimBuilder:
                 "return made",
             )
         return FastShim(
-            fill_comment(shim.view.declaration),
+            fill_comment(f"{shim.names.general} {_DENSE}"),
             shim.head(shim.names.dense),
             tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items()),
             condition(tests, "or", 4) if tests else "",
@@ -115,7 +121,7 @@ class FastShimBuilder:
         passed = [f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments]
         general = _Call(f"return {shim.names.general}(", passed, ").array")
         return FastShim(
-            fill_comment(shim.view.declaration),
+            fill_comment(f"{shim.names.general} {_ARRAYS}"),
             shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
             (f"{dtype} = {first}.dtype",),
             condition(tests, "or", 4),

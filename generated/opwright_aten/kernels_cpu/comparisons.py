@@ -32,7 +32,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -52,7 +52,7 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_and_Tensor(self, other)
 
 
-# bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_and_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIU:
@@ -99,7 +99,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -119,7 +119,7 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_or_Tensor(self, other)
 
 
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_or_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIU:
@@ -166,7 +166,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -186,7 +186,7 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_xor_Tensor(self, other)
 
 
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_xor_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIU:
@@ -303,7 +303,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_and(Tensor self, Tensor other) -> Tensor
+# logical_and_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -323,7 +323,7 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_and_default(self, other)
 
 
-# logical_and(Tensor self, Tensor other) -> Tensor
+# logical_and_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -348,7 +348,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_or(Tensor self, Tensor other) -> Tensor
+# logical_or_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -368,7 +368,7 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_or_default(self, other)
 
 
-# logical_or(Tensor self, Tensor other) -> Tensor
+# logical_or_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -393,7 +393,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_xor(Tensor self, Tensor other) -> Tensor
+# logical_xor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -413,7 +413,7 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_xor_default(self, other)
 
 
-# logical_xor(Tensor self, Tensor other) -> Tensor
+# logical_xor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -438,7 +438,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not(Tensor self) -> Tensor
+# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIU:
@@ -457,7 +457,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
     return bitwise_not_default(self)
 
 
-# bitwise_not(Tensor self) -> Tensor
+# bitwise_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIU:
@@ -482,7 +482,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# logical_not(Tensor self) -> Tensor
+# logical_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -499,7 +499,7 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
     return logical_not_default(self)
 
 
-# logical_not(Tensor self) -> Tensor
+# logical_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIUFC:
@@ -524,7 +524,7 @@ def isnan_default(self: Tensor) -> Tensor:
         raise
 
 
-# isnan(Tensor self) -> Tensor
+# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isnan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -541,7 +541,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     return isnan_default(self)
 
 
-# isnan(Tensor self) -> Tensor
+# isnan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def isnan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIUFC:
@@ -566,7 +566,7 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite(Tensor self) -> Tensor
+# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isfinite_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -583,7 +583,7 @@ def isfinite_dense(self: Tensor) -> Tensor:
     return isfinite(self)
 
 
-# isfinite(Tensor self) -> Tensor
+# isfinite where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def isfinite_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIUFC:
@@ -615,7 +615,7 @@ def isposinf_default(self: Tensor) -> Tensor:
         raise
 
 
-# isposinf(Tensor self) -> Tensor
+# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIUF:
@@ -634,7 +634,7 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
     return isposinf_default(self)
 
 
-# isposinf(Tensor self) -> Tensor
+# isposinf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIUF:
@@ -659,7 +659,7 @@ def isneginf_default(self: Tensor) -> Tensor:
         raise
 
 
-# isneginf(Tensor self) -> Tensor
+# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIUF:
@@ -678,7 +678,7 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
     return isneginf_default(self)
 
 
-# isneginf(Tensor self) -> Tensor
+# isneginf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_BIUF:
@@ -717,7 +717,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
+# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -737,7 +737,7 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return eq_Tensor(self, other)
 
 
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
+# eq_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -762,7 +762,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
+# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -781,7 +781,7 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return eq_Scalar(self, other)
 
 
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
+# eq_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -806,7 +806,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
+# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -826,7 +826,7 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ne_Tensor(self, other)
 
 
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
+# ne_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -851,7 +851,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
+# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -870,7 +870,7 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ne_Scalar(self, other)
 
 
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
+# ne_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -895,7 +895,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
+# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -915,7 +915,7 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return lt_Tensor(self, other)
 
 
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
+# lt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -940,7 +940,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
+# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -959,7 +959,7 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return lt_Scalar(self, other)
 
 
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
+# lt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -984,7 +984,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le.Tensor(Tensor self, Tensor other) -> Tensor
+# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1004,7 +1004,7 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return le_Tensor(self, other)
 
 
-# le.Tensor(Tensor self, Tensor other) -> Tensor
+# le_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -1029,7 +1029,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le.Scalar(Tensor self, Scalar other) -> Tensor
+# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1048,7 +1048,7 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return le_Scalar(self, other)
 
 
-# le.Scalar(Tensor self, Scalar other) -> Tensor
+# le_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1073,7 +1073,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
+# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1093,7 +1093,7 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return gt_Tensor(self, other)
 
 
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
+# gt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -1118,7 +1118,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
+# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1137,7 +1137,7 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return gt_Scalar(self, other)
 
 
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
+# gt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1162,7 +1162,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
+# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1182,7 +1182,7 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ge_Tensor(self, other)
 
 
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
+# ge_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -1207,7 +1207,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
+# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1226,7 +1226,7 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ge_Scalar(self, other)
 
 
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
+# ge_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1293,7 +1293,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_and__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1378,7 +1378,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_or__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1463,7 +1463,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_xor__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1710,7 +1710,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# logical_and_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1755,7 +1755,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# logical_or_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1800,7 +1800,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# logical_xor_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1845,7 +1845,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_(Tensor(a!) self) -> Tensor(a!)
+# bitwise_not_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIU:
@@ -1885,7 +1885,7 @@ def logical_not_(self: Tensor) -> Tensor:
         raise
 
 
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
+# logical_not_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logical_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -1980,7 +1980,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# eq__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2025,7 +2025,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# eq__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2065,7 +2065,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# ne__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2110,7 +2110,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# ne__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2150,7 +2150,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# lt__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2196,7 +2196,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# lt__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -2236,7 +2236,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# le__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2282,7 +2282,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# le__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -2322,7 +2322,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# gt__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2368,7 +2368,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# gt__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -2408,7 +2408,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# ge__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2454,7 +2454,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# ge__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):

@@ -36,7 +36,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -56,7 +56,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add_Tensor(self, other, alpha)
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -84,7 +84,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -103,7 +103,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return add_Scalar(self, other, alpha)
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -131,7 +131,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -151,7 +151,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return sub_Tensor(self, other, alpha)
 
 
-# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# sub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_IUFC:
@@ -179,7 +179,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -198,7 +198,7 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return sub_Scalar(self, other, alpha)
 
 
-# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# sub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -226,7 +226,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# rsub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
@@ -246,7 +246,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return rsub_Tensor(self, other, alpha)
 
 
-# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# rsub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = other.dtype
     if alpha != 1 or self.dtype is not dtype or dtype not in DTYPES_IUFC:
@@ -274,7 +274,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -293,7 +293,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return rsub_Scalar(self, other, alpha)
 
 
-# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# rsub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -318,7 +318,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul.Tensor(Tensor self, Tensor other) -> Tensor
+# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -338,7 +338,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return mul_Tensor(self, other)
 
 
-# mul.Tensor(Tensor self, Tensor other) -> Tensor
+# mul_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -363,7 +363,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul.Scalar(Tensor self, Scalar other) -> Tensor
+# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -382,7 +382,7 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return mul_Scalar(self, other)
 
 
-# mul.Scalar(Tensor self, Scalar other) -> Tensor
+# mul_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -407,7 +407,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div.Tensor(Tensor self, Tensor other) -> Tensor
+# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -429,7 +429,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return div_Tensor(self, other)
 
 
-# div.Tensor(Tensor self, Tensor other) -> Tensor
+# div_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_FC:
@@ -456,7 +456,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# div.Scalar(Tensor self, Scalar other) -> Tensor
+# div_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -477,7 +477,7 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return div_Scalar(self, other)
 
 
-# div.Scalar(Tensor self, Scalar other) -> Tensor
+# div_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -646,7 +646,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum(Tensor self, Tensor other) -> Tensor
+# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -666,7 +666,7 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return maximum_default(self, other)
 
 
-# maximum(Tensor self, Tensor other) -> Tensor
+# maximum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -691,7 +691,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum(Tensor self, Tensor other) -> Tensor
+# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -711,7 +711,7 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return minimum_default(self, other)
 
 
-# minimum(Tensor self, Tensor other) -> Tensor
+# minimum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -736,7 +736,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2(Tensor self, Tensor other) -> Tensor
+# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -758,7 +758,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return atan2_default(self, other)
 
 
-# atan2(Tensor self, Tensor other) -> Tensor
+# atan2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_F:
@@ -815,7 +815,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmax(Tensor self, Tensor other) -> Tensor
+# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -837,7 +837,7 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return fmax_default(self, other)
 
 
-# fmax(Tensor self, Tensor other) -> Tensor
+# fmax_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -864,7 +864,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmin(Tensor self, Tensor other) -> Tensor
+# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -886,7 +886,7 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return fmin_default(self, other)
 
 
-# fmin(Tensor self, Tensor other) -> Tensor
+# fmin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -913,7 +913,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot(Tensor self, Tensor other) -> Tensor
+# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -935,7 +935,7 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return hypot_default(self, other)
 
 
-# hypot(Tensor self, Tensor other) -> Tensor
+# hypot_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_F:
@@ -962,7 +962,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -984,7 +984,7 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return copysign_Tensor(self, other)
 
 
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+# copysign_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_F:
@@ -1011,7 +1011,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1032,7 +1032,7 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return copysign_Scalar(self, other)
 
 
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+# copysign_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1059,7 +1059,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter(Tensor self, Tensor other) -> Tensor
+# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1081,7 +1081,7 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_default(self, other)
 
 
-# nextafter(Tensor self, Tensor other) -> Tensor
+# nextafter_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_F:
@@ -1122,7 +1122,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logaddexp2(Tensor self, Tensor other) -> Tensor
+# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1144,7 +1144,7 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return logaddexp2_default(self, other)
 
 
-# logaddexp2(Tensor self, Tensor other) -> Tensor
+# logaddexp2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_F:
@@ -1171,7 +1171,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd(Tensor self, Tensor other) -> Tensor
+# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1193,7 +1193,7 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return gcd_default(self, other)
 
 
-# gcd(Tensor self, Tensor other) -> Tensor
+# gcd_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_IU:
@@ -1220,7 +1220,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm(Tensor self, Tensor other) -> Tensor
+# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1242,7 +1242,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return lcm_default(self, other)
 
 
-# lcm(Tensor self, Tensor other) -> Tensor
+# lcm_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_IU:
@@ -1269,7 +1269,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min(Tensor self, Scalar min) -> Tensor
+# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
@@ -1288,7 +1288,7 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     return clamp_min_default(self, min)
 
 
-# clamp_min(Tensor self, Scalar min) -> Tensor
+# clamp_min_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
@@ -1313,7 +1313,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
@@ -1333,7 +1333,7 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     return clamp_min_Tensor(self, min)
 
 
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+# clamp_min_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     dtype = self.dtype
     if min.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -1358,7 +1358,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max(Tensor self, Scalar max) -> Tensor
+# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
@@ -1377,7 +1377,7 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     return clamp_max_default(self, max)
 
 
-# clamp_max(Tensor self, Scalar max) -> Tensor
+# clamp_max_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
@@ -1402,7 +1402,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
@@ -1422,7 +1422,7 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max_Tensor(self, max)
 
 
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+# clamp_max_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     dtype = self.dtype
     if max.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -1532,7 +1532,7 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg(Tensor self) -> Tensor
+# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUFC:
@@ -1551,7 +1551,7 @@ def neg_default_dense(self: Tensor) -> Tensor:
     return neg_default(self)
 
 
-# neg(Tensor self) -> Tensor
+# neg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def neg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUFC:
@@ -1576,7 +1576,7 @@ def abs_default(self: Tensor) -> Tensor:
         raise
 
 
-# abs(Tensor self) -> Tensor
+# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -1597,7 +1597,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
     return abs_default(self)
 
 
-# abs(Tensor self) -> Tensor
+# abs_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def abs_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUF:
@@ -1624,7 +1624,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp(Tensor self) -> Tensor
+# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1645,7 +1645,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
     return exp_default(self)
 
 
-# exp(Tensor self) -> Tensor
+# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1672,7 +1672,7 @@ def expm1_default(self: Tensor) -> Tensor:
         raise
 
 
-# expm1(Tensor self) -> Tensor
+# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1693,7 +1693,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
     return expm1_default(self)
 
 
-# expm1(Tensor self) -> Tensor
+# expm1_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def expm1_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1720,7 +1720,7 @@ def log_default(self: Tensor) -> Tensor:
         raise
 
 
-# log(Tensor self) -> Tensor
+# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1741,7 +1741,7 @@ def log_default_dense(self: Tensor) -> Tensor:
     return log_default(self)
 
 
-# log(Tensor self) -> Tensor
+# log_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def log_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1768,7 +1768,7 @@ def log1p_default(self: Tensor) -> Tensor:
         raise
 
 
-# log1p(Tensor self) -> Tensor
+# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1789,7 +1789,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
     return log1p_default(self)
 
 
-# log1p(Tensor self) -> Tensor
+# log1p_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def log1p_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1816,7 +1816,7 @@ def log2_default(self: Tensor) -> Tensor:
         raise
 
 
-# log2(Tensor self) -> Tensor
+# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1837,7 +1837,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
     return log2_default(self)
 
 
-# log2(Tensor self) -> Tensor
+# log2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def log2_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1864,7 +1864,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt(Tensor self) -> Tensor
+# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1885,7 +1885,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
     return sqrt_default(self)
 
 
-# sqrt(Tensor self) -> Tensor
+# sqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1912,7 +1912,7 @@ def sin_default(self: Tensor) -> Tensor:
         raise
 
 
-# sin(Tensor self) -> Tensor
+# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1933,7 +1933,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
     return sin_default(self)
 
 
-# sin(Tensor self) -> Tensor
+# sin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -1960,7 +1960,7 @@ def cos_default(self: Tensor) -> Tensor:
         raise
 
 
-# cos(Tensor self) -> Tensor
+# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1981,7 +1981,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
     return cos_default(self)
 
 
-# cos(Tensor self) -> Tensor
+# cos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def cos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2008,7 +2008,7 @@ def tan_default(self: Tensor) -> Tensor:
         raise
 
 
-# tan(Tensor self) -> Tensor
+# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2029,7 +2029,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
     return tan_default(self)
 
 
-# tan(Tensor self) -> Tensor
+# tan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def tan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2056,7 +2056,7 @@ def tanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# tanh(Tensor self) -> Tensor
+# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2077,7 +2077,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
     return tanh_default(self)
 
 
-# tanh(Tensor self) -> Tensor
+# tanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def tanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2104,7 +2104,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal(Tensor self) -> Tensor
+# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2125,7 +2125,7 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
     return reciprocal_default(self)
 
 
-# reciprocal(Tensor self) -> Tensor
+# reciprocal_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2152,7 +2152,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# rsqrt(Tensor self) -> Tensor
+# rsqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2173,7 +2173,7 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
     return rsqrt_default(self)
 
 
-# rsqrt(Tensor self) -> Tensor
+# rsqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2207,7 +2207,7 @@ def floor_default(self: Tensor) -> Tensor:
         raise
 
 
-# floor(Tensor self) -> Tensor
+# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -2228,7 +2228,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
     return floor_default(self)
 
 
-# floor(Tensor self) -> Tensor
+# floor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def floor_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUF:
@@ -2255,7 +2255,7 @@ def ceil_default(self: Tensor) -> Tensor:
         raise
 
 
-# ceil(Tensor self) -> Tensor
+# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -2276,7 +2276,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
     return ceil_default(self)
 
 
-# ceil(Tensor self) -> Tensor
+# ceil_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def ceil_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUF:
@@ -2303,7 +2303,7 @@ def trunc_default(self: Tensor) -> Tensor:
         raise
 
 
-# trunc(Tensor self) -> Tensor
+# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -2324,7 +2324,7 @@ def trunc_default_dense(self: Tensor) -> Tensor:
     return trunc_default(self)
 
 
-# trunc(Tensor self) -> Tensor
+# trunc_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def trunc_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUF:
@@ -2372,7 +2372,7 @@ def asin_default(self: Tensor) -> Tensor:
         raise
 
 
-# asin(Tensor self) -> Tensor
+# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2393,7 +2393,7 @@ def asin_default_dense(self: Tensor) -> Tensor:
     return asin_default(self)
 
 
-# asin(Tensor self) -> Tensor
+# asin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def asin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2420,7 +2420,7 @@ def acos_default(self: Tensor) -> Tensor:
         raise
 
 
-# acos(Tensor self) -> Tensor
+# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2441,7 +2441,7 @@ def acos_default_dense(self: Tensor) -> Tensor:
     return acos_default(self)
 
 
-# acos(Tensor self) -> Tensor
+# acos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def acos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2468,7 +2468,7 @@ def atan_default(self: Tensor) -> Tensor:
         raise
 
 
-# atan(Tensor self) -> Tensor
+# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2489,7 +2489,7 @@ def atan_default_dense(self: Tensor) -> Tensor:
     return atan_default(self)
 
 
-# atan(Tensor self) -> Tensor
+# atan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def atan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2516,7 +2516,7 @@ def sinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# sinh(Tensor self) -> Tensor
+# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2537,7 +2537,7 @@ def sinh_default_dense(self: Tensor) -> Tensor:
     return sinh_default(self)
 
 
-# sinh(Tensor self) -> Tensor
+# sinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2564,7 +2564,7 @@ def cosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# cosh(Tensor self) -> Tensor
+# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2585,7 +2585,7 @@ def cosh_default_dense(self: Tensor) -> Tensor:
     return cosh_default(self)
 
 
-# cosh(Tensor self) -> Tensor
+# cosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def cosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2612,7 +2612,7 @@ def asinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# asinh(Tensor self) -> Tensor
+# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2633,7 +2633,7 @@ def asinh_default_dense(self: Tensor) -> Tensor:
     return asinh_default(self)
 
 
-# asinh(Tensor self) -> Tensor
+# asinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def asinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2660,7 +2660,7 @@ def acosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# acosh(Tensor self) -> Tensor
+# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2681,7 +2681,7 @@ def acosh_default_dense(self: Tensor) -> Tensor:
     return acosh_default(self)
 
 
-# acosh(Tensor self) -> Tensor
+# acosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def acosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2708,7 +2708,7 @@ def atanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# atanh(Tensor self) -> Tensor
+# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2729,7 +2729,7 @@ def atanh_default_dense(self: Tensor) -> Tensor:
     return atanh_default(self)
 
 
-# atanh(Tensor self) -> Tensor
+# atanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def atanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2763,7 +2763,7 @@ def log10_default(self: Tensor) -> Tensor:
         raise
 
 
-# log10(Tensor self) -> Tensor
+# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2784,7 +2784,7 @@ def log10_default_dense(self: Tensor) -> Tensor:
     return log10_default(self)
 
 
-# log10(Tensor self) -> Tensor
+# log10_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def log10_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -2811,7 +2811,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
         raise
 
 
-# deg2rad(Tensor self) -> Tensor
+# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -2830,7 +2830,7 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
     return deg2rad_default(self)
 
 
-# deg2rad(Tensor self) -> Tensor
+# deg2rad_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F:
@@ -2855,7 +2855,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
         raise
 
 
-# rad2deg(Tensor self) -> Tensor
+# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -2874,7 +2874,7 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
     return rad2deg_default(self)
 
 
-# rad2deg(Tensor self) -> Tensor
+# rad2deg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_F:
@@ -2966,7 +2966,7 @@ def relu_default(self: Tensor) -> Tensor:
         raise
 
 
-# relu(Tensor self) -> Tensor
+# relu_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -2985,7 +2985,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
     return relu_default(self)
 
 
-# relu(Tensor self) -> Tensor
+# relu_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def relu_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_IUF:
@@ -3046,7 +3046,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3106,7 +3106,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -3160,7 +3160,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# sub__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3221,7 +3221,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -3301,7 +3301,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# mul__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3346,7 +3346,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# mul__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -3386,7 +3386,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# div__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3432,7 +3432,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# div__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -3588,7 +3588,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# atan2_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3736,7 +3736,7 @@ def hypot_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# hypot_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3782,7 +3782,7 @@ def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# copysign__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3828,7 +3828,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# copysign__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -3868,7 +3868,7 @@ def nextafter_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# nextafter_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3954,7 +3954,7 @@ def gcd_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# gcd_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -4000,7 +4000,7 @@ def lcm_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# lcm_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -4046,7 +4046,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
+# clamp_min__default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
@@ -4086,7 +4086,7 @@ def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
+# clamp_min__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
@@ -4132,7 +4132,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
+# clamp_max__default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
@@ -4172,7 +4172,7 @@ def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
+# clamp_max__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
@@ -4333,7 +4333,7 @@ def neg_(self: Tensor) -> Tensor:
         raise
 
 
-# neg_(Tensor(a!) self) -> Tensor(a!)
+# neg_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUFC:
@@ -4373,7 +4373,7 @@ def abs_(self: Tensor) -> Tensor:
         raise
 
 
-# abs_(Tensor(a!) self) -> Tensor(a!)
+# abs_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4413,7 +4413,7 @@ def exp_(self: Tensor) -> Tensor:
         raise
 
 
-# exp_(Tensor(a!) self) -> Tensor(a!)
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4453,7 +4453,7 @@ def expm1_(self: Tensor) -> Tensor:
         raise
 
 
-# expm1_(Tensor(a!) self) -> Tensor(a!)
+# expm1_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4493,7 +4493,7 @@ def log_(self: Tensor) -> Tensor:
         raise
 
 
-# log_(Tensor(a!) self) -> Tensor(a!)
+# log_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4533,7 +4533,7 @@ def log1p_(self: Tensor) -> Tensor:
         raise
 
 
-# log1p_(Tensor(a!) self) -> Tensor(a!)
+# log1p_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4573,7 +4573,7 @@ def log2_(self: Tensor) -> Tensor:
         raise
 
 
-# log2_(Tensor(a!) self) -> Tensor(a!)
+# log2_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4613,7 +4613,7 @@ def sqrt_(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt_(Tensor(a!) self) -> Tensor(a!)
+# sqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4653,7 +4653,7 @@ def sin_(self: Tensor) -> Tensor:
         raise
 
 
-# sin_(Tensor(a!) self) -> Tensor(a!)
+# sin_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4693,7 +4693,7 @@ def cos_(self: Tensor) -> Tensor:
         raise
 
 
-# cos_(Tensor(a!) self) -> Tensor(a!)
+# cos_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4733,7 +4733,7 @@ def tan_(self: Tensor) -> Tensor:
         raise
 
 
-# tan_(Tensor(a!) self) -> Tensor(a!)
+# tan_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4773,7 +4773,7 @@ def tanh_(self: Tensor) -> Tensor:
         raise
 
 
-# tanh_(Tensor(a!) self) -> Tensor(a!)
+# tanh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4813,7 +4813,7 @@ def reciprocal_(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal_(Tensor(a!) self) -> Tensor(a!)
+# reciprocal_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4853,7 +4853,7 @@ def rsqrt_(self: Tensor) -> Tensor:
         raise
 
 
-# rsqrt_(Tensor(a!) self) -> Tensor(a!)
+# rsqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4911,7 +4911,7 @@ def floor_(self: Tensor) -> Tensor:
         raise
 
 
-# floor_(Tensor(a!) self) -> Tensor(a!)
+# floor_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4951,7 +4951,7 @@ def ceil_(self: Tensor) -> Tensor:
         raise
 
 
-# ceil_(Tensor(a!) self) -> Tensor(a!)
+# ceil_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4991,7 +4991,7 @@ def trunc_(self: Tensor) -> Tensor:
         raise
 
 
-# trunc_(Tensor(a!) self) -> Tensor(a!)
+# trunc_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -5085,7 +5085,7 @@ def asin_(self: Tensor) -> Tensor:
         raise
 
 
-# asin_(Tensor(a!) self) -> Tensor(a!)
+# asin_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5125,7 +5125,7 @@ def acos_(self: Tensor) -> Tensor:
         raise
 
 
-# acos_(Tensor(a!) self) -> Tensor(a!)
+# acos_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5165,7 +5165,7 @@ def atan_(self: Tensor) -> Tensor:
         raise
 
 
-# atan_(Tensor(a!) self) -> Tensor(a!)
+# atan_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5205,7 +5205,7 @@ def sinh_(self: Tensor) -> Tensor:
         raise
 
 
-# sinh_(Tensor(a!) self) -> Tensor(a!)
+# sinh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5245,7 +5245,7 @@ def cosh_(self: Tensor) -> Tensor:
         raise
 
 
-# cosh_(Tensor(a!) self) -> Tensor(a!)
+# cosh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5285,7 +5285,7 @@ def asinh_(self: Tensor) -> Tensor:
         raise
 
 
-# asinh_(Tensor(a!) self) -> Tensor(a!)
+# asinh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5325,7 +5325,7 @@ def acosh_(self: Tensor) -> Tensor:
         raise
 
 
-# acosh_(Tensor(a!) self) -> Tensor(a!)
+# acosh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5365,7 +5365,7 @@ def atanh_(self: Tensor) -> Tensor:
         raise
 
 
-# atanh_(Tensor(a!) self) -> Tensor(a!)
+# atanh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5423,7 +5423,7 @@ def log10_(self: Tensor) -> Tensor:
         raise
 
 
-# log10_(Tensor(a!) self) -> Tensor(a!)
+# log10_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -5463,7 +5463,7 @@ def deg2rad_(self: Tensor) -> Tensor:
         raise
 
 
-# deg2rad_(Tensor(a!) self) -> Tensor(a!)
+# deg2rad_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -5503,7 +5503,7 @@ def rad2deg_(self: Tensor) -> Tensor:
         raise
 
 
-# rad2deg_(Tensor(a!) self) -> Tensor(a!)
+# rad2deg_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -5633,7 +5633,7 @@ def relu_(self: Tensor) -> Tensor:
         raise
 
 
-# relu_(Tensor(a!) self) -> Tensor(a!)
+# relu_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:

@@ -30,7 +30,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -83,7 +83,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -136,7 +136,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -280,7 +280,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not(Tensor self) -> Tensor
+# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIU:
@@ -317,7 +317,7 @@ def isnan_default(self: Tensor) -> Tensor:
         raise
 
 
-# isnan(Tensor self) -> Tensor
+# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isnan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -345,7 +345,7 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite(Tensor self) -> Tensor
+# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isfinite_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
@@ -380,7 +380,7 @@ def isposinf_default(self: Tensor) -> Tensor:
         raise
 
 
-# isposinf(Tensor self) -> Tensor
+# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIUF:
@@ -410,7 +410,7 @@ def isneginf_default(self: Tensor) -> Tensor:
         raise
 
 
-# isneginf(Tensor self) -> Tensor
+# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIUF:
@@ -454,7 +454,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
+# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -485,7 +485,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
+# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -515,7 +515,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
+# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -546,7 +546,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
+# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -576,7 +576,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
+# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -607,7 +607,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
+# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -637,7 +637,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le.Tensor(Tensor self, Tensor other) -> Tensor
+# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -668,7 +668,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le.Scalar(Tensor self, Scalar other) -> Tensor
+# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -698,7 +698,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
+# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -729,7 +729,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
+# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -759,7 +759,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
+# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -790,7 +790,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
+# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -862,7 +862,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_and__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -947,7 +947,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_or__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1032,7 +1032,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# bitwise_xor__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1333,7 +1333,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_(Tensor(a!) self) -> Tensor(a!)
+# bitwise_not_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_BIU:
@@ -1448,7 +1448,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# eq__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1493,7 +1493,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# eq__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -1533,7 +1533,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# ne__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1578,7 +1578,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# ne__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -1618,7 +1618,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# lt__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1664,7 +1664,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# lt__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1704,7 +1704,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# le__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1750,7 +1750,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# le__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1790,7 +1790,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# gt__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1836,7 +1836,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# gt__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -1876,7 +1876,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# ge__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -1922,7 +1922,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# ge__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):

@@ -33,7 +33,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -67,7 +67,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -100,7 +100,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -134,7 +134,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -167,7 +167,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# rsub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
@@ -201,7 +201,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -231,7 +231,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul.Tensor(Tensor self, Tensor other) -> Tensor
+# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -262,7 +262,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul.Scalar(Tensor self, Scalar other) -> Tensor
+# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -292,7 +292,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div.Tensor(Tensor self, Tensor other) -> Tensor
+# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -325,7 +325,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# div.Scalar(Tensor self, Scalar other) -> Tensor
+# div_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -499,7 +499,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum(Tensor self, Tensor other) -> Tensor
+# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -530,7 +530,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum(Tensor self, Tensor other) -> Tensor
+# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -561,7 +561,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2(Tensor self, Tensor other) -> Tensor
+# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -624,7 +624,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmax(Tensor self, Tensor other) -> Tensor
+# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -657,7 +657,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmin(Tensor self, Tensor other) -> Tensor
+# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -690,7 +690,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot(Tensor self, Tensor other) -> Tensor
+# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -723,7 +723,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -756,7 +756,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -788,7 +788,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter(Tensor self, Tensor other) -> Tensor
+# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -835,7 +835,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logaddexp2(Tensor self, Tensor other) -> Tensor
+# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -868,7 +868,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd(Tensor self, Tensor other) -> Tensor
+# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -901,7 +901,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm(Tensor self, Tensor other) -> Tensor
+# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -934,7 +934,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min(Tensor self, Scalar min) -> Tensor
+# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
@@ -964,7 +964,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
@@ -995,7 +995,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max(Tensor self, Scalar max) -> Tensor
+# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
@@ -1025,7 +1025,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
@@ -1141,7 +1141,7 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg(Tensor self) -> Tensor
+# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUFC:
@@ -1171,7 +1171,7 @@ def abs_default(self: Tensor) -> Tensor:
         raise
 
 
-# abs(Tensor self) -> Tensor
+# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -1203,7 +1203,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp(Tensor self) -> Tensor
+# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1235,7 +1235,7 @@ def expm1_default(self: Tensor) -> Tensor:
         raise
 
 
-# expm1(Tensor self) -> Tensor
+# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1267,7 +1267,7 @@ def log_default(self: Tensor) -> Tensor:
         raise
 
 
-# log(Tensor self) -> Tensor
+# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1299,7 +1299,7 @@ def log1p_default(self: Tensor) -> Tensor:
         raise
 
 
-# log1p(Tensor self) -> Tensor
+# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1331,7 +1331,7 @@ def log2_default(self: Tensor) -> Tensor:
         raise
 
 
-# log2(Tensor self) -> Tensor
+# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1363,7 +1363,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt(Tensor self) -> Tensor
+# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1395,7 +1395,7 @@ def sin_default(self: Tensor) -> Tensor:
         raise
 
 
-# sin(Tensor self) -> Tensor
+# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1427,7 +1427,7 @@ def cos_default(self: Tensor) -> Tensor:
         raise
 
 
-# cos(Tensor self) -> Tensor
+# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1459,7 +1459,7 @@ def tan_default(self: Tensor) -> Tensor:
         raise
 
 
-# tan(Tensor self) -> Tensor
+# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1491,7 +1491,7 @@ def tanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# tanh(Tensor self) -> Tensor
+# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1523,7 +1523,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal(Tensor self) -> Tensor
+# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1555,7 +1555,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# rsqrt(Tensor self) -> Tensor
+# rsqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1594,7 +1594,7 @@ def floor_default(self: Tensor) -> Tensor:
         raise
 
 
-# floor(Tensor self) -> Tensor
+# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -1626,7 +1626,7 @@ def ceil_default(self: Tensor) -> Tensor:
         raise
 
 
-# ceil(Tensor self) -> Tensor
+# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -1658,7 +1658,7 @@ def trunc_default(self: Tensor) -> Tensor:
         raise
 
 
-# trunc(Tensor self) -> Tensor
+# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -1711,7 +1711,7 @@ def asin_default(self: Tensor) -> Tensor:
         raise
 
 
-# asin(Tensor self) -> Tensor
+# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1743,7 +1743,7 @@ def acos_default(self: Tensor) -> Tensor:
         raise
 
 
-# acos(Tensor self) -> Tensor
+# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1775,7 +1775,7 @@ def atan_default(self: Tensor) -> Tensor:
         raise
 
 
-# atan(Tensor self) -> Tensor
+# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1807,7 +1807,7 @@ def sinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# sinh(Tensor self) -> Tensor
+# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1839,7 +1839,7 @@ def cosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# cosh(Tensor self) -> Tensor
+# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1871,7 +1871,7 @@ def asinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# asinh(Tensor self) -> Tensor
+# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1903,7 +1903,7 @@ def acosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# acosh(Tensor self) -> Tensor
+# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1935,7 +1935,7 @@ def atanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# atanh(Tensor self) -> Tensor
+# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -1974,7 +1974,7 @@ def log10_default(self: Tensor) -> Tensor:
         raise
 
 
-# log10(Tensor self) -> Tensor
+# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -2006,7 +2006,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
         raise
 
 
-# deg2rad(Tensor self) -> Tensor
+# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -2036,7 +2036,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
         raise
 
 
-# rad2deg(Tensor self) -> Tensor
+# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -2133,7 +2133,7 @@ def relu_default(self: Tensor) -> Tensor:
         raise
 
 
-# relu(Tensor self) -> Tensor
+# relu_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -2199,7 +2199,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2259,7 +2259,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2313,7 +2313,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# sub__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2374,7 +2374,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2454,7 +2454,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# mul__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2499,7 +2499,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# mul__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2539,7 +2539,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# div__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2585,7 +2585,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# div__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -2741,7 +2741,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# atan2_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2889,7 +2889,7 @@ def hypot_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# hypot_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2935,7 +2935,7 @@ def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# copysign__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -2981,7 +2981,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+# copysign__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
@@ -3021,7 +3021,7 @@ def nextafter_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# nextafter_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3107,7 +3107,7 @@ def gcd_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# gcd_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3153,7 +3153,7 @@ def lcm_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# lcm_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -3199,7 +3199,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
+# clamp_min__default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
@@ -3239,7 +3239,7 @@ def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
+# clamp_min__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
@@ -3285,7 +3285,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
+# clamp_max__default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
@@ -3325,7 +3325,7 @@ def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
+# clamp_max__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
@@ -3486,7 +3486,7 @@ def neg_(self: Tensor) -> Tensor:
         raise
 
 
-# neg_(Tensor(a!) self) -> Tensor(a!)
+# neg_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUFC:
@@ -3526,7 +3526,7 @@ def abs_(self: Tensor) -> Tensor:
         raise
 
 
-# abs_(Tensor(a!) self) -> Tensor(a!)
+# abs_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -3566,7 +3566,7 @@ def exp_(self: Tensor) -> Tensor:
         raise
 
 
-# exp_(Tensor(a!) self) -> Tensor(a!)
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3606,7 +3606,7 @@ def expm1_(self: Tensor) -> Tensor:
         raise
 
 
-# expm1_(Tensor(a!) self) -> Tensor(a!)
+# expm1_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3646,7 +3646,7 @@ def log_(self: Tensor) -> Tensor:
         raise
 
 
-# log_(Tensor(a!) self) -> Tensor(a!)
+# log_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3686,7 +3686,7 @@ def log1p_(self: Tensor) -> Tensor:
         raise
 
 
-# log1p_(Tensor(a!) self) -> Tensor(a!)
+# log1p_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3726,7 +3726,7 @@ def log2_(self: Tensor) -> Tensor:
         raise
 
 
-# log2_(Tensor(a!) self) -> Tensor(a!)
+# log2_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3766,7 +3766,7 @@ def sqrt_(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt_(Tensor(a!) self) -> Tensor(a!)
+# sqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3806,7 +3806,7 @@ def sin_(self: Tensor) -> Tensor:
         raise
 
 
-# sin_(Tensor(a!) self) -> Tensor(a!)
+# sin_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3846,7 +3846,7 @@ def cos_(self: Tensor) -> Tensor:
         raise
 
 
-# cos_(Tensor(a!) self) -> Tensor(a!)
+# cos_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3886,7 +3886,7 @@ def tan_(self: Tensor) -> Tensor:
         raise
 
 
-# tan_(Tensor(a!) self) -> Tensor(a!)
+# tan_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3926,7 +3926,7 @@ def tanh_(self: Tensor) -> Tensor:
         raise
 
 
-# tanh_(Tensor(a!) self) -> Tensor(a!)
+# tanh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -3966,7 +3966,7 @@ def reciprocal_(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal_(Tensor(a!) self) -> Tensor(a!)
+# reciprocal_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4006,7 +4006,7 @@ def rsqrt_(self: Tensor) -> Tensor:
         raise
 
 
-# rsqrt_(Tensor(a!) self) -> Tensor(a!)
+# rsqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4064,7 +4064,7 @@ def floor_(self: Tensor) -> Tensor:
         raise
 
 
-# floor_(Tensor(a!) self) -> Tensor(a!)
+# floor_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4104,7 +4104,7 @@ def ceil_(self: Tensor) -> Tensor:
         raise
 
 
-# ceil_(Tensor(a!) self) -> Tensor(a!)
+# ceil_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4144,7 +4144,7 @@ def trunc_(self: Tensor) -> Tensor:
         raise
 
 
-# trunc_(Tensor(a!) self) -> Tensor(a!)
+# trunc_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:
@@ -4238,7 +4238,7 @@ def asin_(self: Tensor) -> Tensor:
         raise
 
 
-# asin_(Tensor(a!) self) -> Tensor(a!)
+# asin_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4278,7 +4278,7 @@ def acos_(self: Tensor) -> Tensor:
         raise
 
 
-# acos_(Tensor(a!) self) -> Tensor(a!)
+# acos_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4318,7 +4318,7 @@ def atan_(self: Tensor) -> Tensor:
         raise
 
 
-# atan_(Tensor(a!) self) -> Tensor(a!)
+# atan_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4358,7 +4358,7 @@ def sinh_(self: Tensor) -> Tensor:
         raise
 
 
-# sinh_(Tensor(a!) self) -> Tensor(a!)
+# sinh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4398,7 +4398,7 @@ def cosh_(self: Tensor) -> Tensor:
         raise
 
 
-# cosh_(Tensor(a!) self) -> Tensor(a!)
+# cosh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4438,7 +4438,7 @@ def asinh_(self: Tensor) -> Tensor:
         raise
 
 
-# asinh_(Tensor(a!) self) -> Tensor(a!)
+# asinh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4478,7 +4478,7 @@ def acosh_(self: Tensor) -> Tensor:
         raise
 
 
-# acosh_(Tensor(a!) self) -> Tensor(a!)
+# acosh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4518,7 +4518,7 @@ def atanh_(self: Tensor) -> Tensor:
         raise
 
 
-# atanh_(Tensor(a!) self) -> Tensor(a!)
+# atanh_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4576,7 +4576,7 @@ def log10_(self: Tensor) -> Tensor:
         raise
 
 
-# log10_(Tensor(a!) self) -> Tensor(a!)
+# log10_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -4616,7 +4616,7 @@ def deg2rad_(self: Tensor) -> Tensor:
         raise
 
 
-# deg2rad_(Tensor(a!) self) -> Tensor(a!)
+# deg2rad_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -4656,7 +4656,7 @@ def rad2deg_(self: Tensor) -> Tensor:
         raise
 
 
-# rad2deg_(Tensor(a!) self) -> Tensor(a!)
+# rad2deg_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_F:
@@ -4786,7 +4786,7 @@ def relu_(self: Tensor) -> Tensor:
         raise
 
 
-# relu_(Tensor(a!) self) -> Tensor(a!)
+# relu_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_IUF:

@@ -25,7 +25,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypotenuse(Tensor self, Tensor other) -> Tensor
+# hypotenuse_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -47,7 +47,7 @@ def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return hypotenuse_default(self, other)
 
 
-# hypotenuse(Tensor self, Tensor other) -> Tensor
+# hypotenuse_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_FC:
@@ -122,7 +122,7 @@ def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# hypotenuse_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array

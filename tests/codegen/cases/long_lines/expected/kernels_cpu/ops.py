@@ -71,7 +71,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
         raise
 
 
-# conditional(Tensor self, Tensor other, float limit) -> Tensor
+# conditional where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -97,7 +97,7 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     return conditional(self, other, limit)
 
 
-# conditional(Tensor self, Tensor other, float limit) -> Tensor
+# conditional where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_FC:

@@ -24,7 +24,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
         raise
 
 
-# conditional(Tensor self, Tensor other, float limit) -> Tensor
+# conditional where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     self_ = self.array
     other_ = other.array

@@ -27,7 +27,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -47,7 +47,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add_Tensor(self, other, alpha)
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -72,7 +72,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -91,7 +91,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return add_Scalar(self, other, alpha)
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
     if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -116,7 +116,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp(Tensor self) -> Tensor
+# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -137,7 +137,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
     return exp_default(self)
 
 
-# exp(Tensor self) -> Tensor
+# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -164,7 +164,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less(Tensor self, Tensor other) -> Tensor
+# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -184,7 +184,7 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     return less(self, other)
 
 
-# less(Tensor self, Tensor other) -> Tensor
+# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -209,7 +209,7 @@ def swish(self: Tensor, beta: float) -> Tensor:
         raise
 
 
-# swish(Tensor self, float beta=1.0) -> Tensor
+# swish where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def swish_dense(self: Tensor, beta: float) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -230,7 +230,7 @@ def swish_dense(self: Tensor, beta: float) -> Tensor:
     return swish(self, beta)
 
 
-# swish(Tensor self, float beta=1.0) -> Tensor
+# swish where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def swish_arrays(self: NDArray[Any], beta: float) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -284,7 +284,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -330,7 +330,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -370,7 +370,7 @@ def exp_(self: Tensor) -> Tensor:
         raise
 
 
-# exp_(Tensor(a!) self) -> Tensor(a!)
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:

@@ -24,7 +24,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -55,7 +55,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
@@ -85,7 +85,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less(Tensor self, Tensor other) -> Tensor
+# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -131,7 +131,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -177,7 +177,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):

@@ -40,7 +40,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul(Tensor self, Tensor other) -> Tensor
+# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -60,7 +60,7 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return mul_default(self, other)
 
 
-# mul(Tensor self, Tensor other) -> Tensor
+# mul_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
@@ -85,7 +85,7 @@ def exp(self: Tensor) -> Tensor:
         raise
 
 
-# exp(Tensor self) -> Tensor
+# exp where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp_dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -106,7 +106,7 @@ def exp_dense(self: Tensor) -> Tensor:
     return exp(self)
 
 
-# exp(Tensor self) -> Tensor
+# exp where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def exp_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
     if dtype not in DTYPES_FC:
@@ -133,7 +133,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less(Tensor self, Tensor other) -> Tensor
+# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -153,7 +153,7 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     return less(self, other)
 
 
-# less(Tensor self, Tensor other) -> Tensor
+# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
     if other.dtype is not dtype or dtype not in DTYPES_BIUF:
@@ -274,7 +274,7 @@ def mul_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# mul_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -306,7 +306,7 @@ def exp_(self: Tensor) -> Tensor:
         raise
 
 
-# exp_(Tensor(a!) self) -> Tensor(a!)
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype not in DTYPES_FC:
@@ -333,7 +333,7 @@ def less_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# less_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def less__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array

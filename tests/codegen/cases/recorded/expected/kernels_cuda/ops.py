@@ -19,7 +19,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul(Tensor self, Tensor other) -> Tensor
+# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
@@ -65,7 +65,7 @@ def mul_(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+# mul_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
