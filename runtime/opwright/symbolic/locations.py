@@ -12,10 +12,14 @@ from types import FrameType
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).parents[1]
-# Code of the runtime, and of the operators generated for it, is nobody's own line.
+# Code of the runtime, of the kernels of ATen, and of the operators generated for it, is nobody's own line.
 _INSIDE: Final = tuple(
-    f"{folder}{os.sep}" for folder in (_PACKAGE, _PACKAGE.parent / "opwright_aten", _PACKAGE.parents[1] / "generated")
-)
+    f"{folder}{os.sep}"
+    for folder in (
+        _PACKAGE, _PACKAGE.parent / "opwright_kernels", _PACKAGE.parent / "opwright_aten",
+        _PACKAGE.parents[1] / "generated",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
