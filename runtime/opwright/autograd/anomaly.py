@@ -116,15 +116,21 @@ def apply(node: Node, grads: Sequence[Any], options: Mapping[str, Any]) -> Seque
         _running.set(node)
         results = node.apply(*grads, **options)
         if _check_nan.get():
-            for index, result in enumerate(results):
-                if isinstance(result, Tensor) and _has_nan(result):
-                    raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+            _refuse_nan(node, results)
         return results
     except Exception as error:
         _explain(node, error)
         raise
     finally:
         _running.set(outer)
+
+
+def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
+    """Raise RuntimeError for NaN. It is a function of its own: Python 3.13 leaves the end of a loop out of the `try`
+    around it, and looks for signals there."""
+    for index, result in enumerate(results):
+        if isinstance(result, Tensor) and _has_nan(result):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
 
 
 def _explain(node: Node, error: Exception) -> None:
