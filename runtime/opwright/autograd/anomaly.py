@@ -126,8 +126,7 @@ def apply(node: Node, grads: Sequence[Any], options: Mapping[str, Any]) -> Seque
 
 
 def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
-    """Raise RuntimeError for NaN. It is a function of its own: Python 3.13 leaves the end of a loop out of the `try`
-    around it, and looks for signals there."""
+    """Raise RuntimeError for NaN."""
     for index, result in enumerate(results):
         if isinstance(result, Tensor) and _has_nan(result):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")

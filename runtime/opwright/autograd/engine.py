@@ -52,9 +52,7 @@ def run(
     try:  # (Note [Interrupted blocks])
         _current.set(current)
         set_modes(with_recording(outer) if create_graph else without_recording(outer))
-        current.prepare([edge for edge, _ in roots])
-        for index, (edge, grad) in enumerate(roots):
-            current.start(edge, fit(grad, edge, None, index))
+        current.begin(roots)
         del roots
         current.run()
         return current.captured(targets)
@@ -104,6 +102,12 @@ class _Pass:
         if targets is not None and not accumulates:
             self.captures = {(node_of(edge), number_of(edge)): None for edge in targets}
         self.is_careful = anomaly.is_on()
+
+    def begin(self, roots: Sequence[tuple[Edge, Any]]) -> None:
+        """Begin at all roots, each with the gradient that is given for it."""
+        self.prepare([edge for edge, _ in roots])
+        for index, (edge, grad) in enumerate(roots):
+            self.start(edge, fit(grad, edge, None, index))
 
     def prepare(self, roots: Sequence[Edge]) -> None:
         """Look through the graph beforehand, where that is needed: which nodes lead to targets, or when leaves are

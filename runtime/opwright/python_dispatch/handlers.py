@@ -45,10 +45,8 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
                     ENTERED.set(innermost)
                 finally:
                     set_modes(below)
-        for kind in types:
-            if result is not NotImplemented:
-                break
-            result = _ask(kind, kind, operator, types, args, kwargs)
+        if result is NotImplemented:
+            result = _ask_classes(operator, types, args, kwargs)
     finally:
         set_modes(modes)
     if result is NotImplemented:
@@ -58,6 +56,15 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
         return result
     link_views(operator, args, kwargs, result)
     return written_arguments(operator, args, kwargs, result)
+
+
+def _ask_classes(operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    """Return what the first class says that handles the call; NotImplemented where none does."""
+    for kind in types:
+        result = _ask(kind, kind, operator, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
 
 
 def _ask(handler: Any, kind: type, operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
