@@ -266,8 +266,8 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "linalg", "nn", "python_dispatch", "special", "symbolic",
-    "testing", "utils",
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "linalg", "nn", "python_dispatch", "special",
+    "symbolic", "testing", "utils",
 )  # fmt: skip
 
 
