@@ -124,9 +124,9 @@ class ForwardDifferentiation(Differentiation):
         current_level.set(self.dual)
         return self
 
-    def __exit__(self, *args: Any) -> None:
+    def _switched_off(self) -> None:
         self.dual.close()
-        super().__exit__(*args)
+        super()._switched_off()
 
 
 _NOTHING: Final = Modes(0, -1)

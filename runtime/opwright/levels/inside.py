@@ -116,4 +116,5 @@ def is_inside(value: object, level: Interpreter) -> bool:
 
 def value_of(tensor: Tensor) -> Tensor:
     """Return the value of a tensor of a level."""
-    return tensor.array.value
+    value: Tensor = tensor.array.value
+    return value

@@ -64,21 +64,17 @@ class Interpreter(Block):
 
         return value_of(tensor)
 
-    def __enter__(self) -> Any:
+    def _switch_on(self) -> Interpreter:
         if self.is_open:
             raise RuntimeError(f"{self!r} was entered already")
-        return super().__enter__()
-
-    def _switch_on(self) -> Interpreter:
         outer = self.outer = active_modes()
         self.level = 1 if outer is None or outer.top is None else outer.top.level + 1
         self.is_open = True
         set_modes(self._modes_within(outer or _NOTHING))
         return self
 
-    def __exit__(self, *args: Any) -> None:
+    def _switched_off(self) -> None:
         self.is_open = False
-        super().__exit__(*args)
 
     def _modes_within(self, outer: Modes) -> Modes:
         return Modes(outer.include | FRONT_MODE, outer.mask, self)
