@@ -19,6 +19,7 @@ ROOMS = [
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["levels"],
+    ["batching"],
     ["func"],
     ["library"],
     ["abi", "tools"],
