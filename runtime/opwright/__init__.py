@@ -146,6 +146,16 @@ for _name in _factories.METHODS:  # here, since the package that attaches other 
 
 if _TYPE_CHECKING:
     from opwright import linalg, nn, special
+    from opwright.amp.regions import autocast
+    from opwright.amp.settings import (
+        clear_autocast_cache,
+        get_autocast_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+    )
 
 __version__ = "0.1.0"
 
@@ -269,11 +279,25 @@ _LAZY = (
     "_subclasses", "amp", "cuda", "fake", "fake_profile", "linalg", "nn", "python_dispatch", "special", "symbolic",
     "testing", "utils",
 )  # fmt: skip
+# Names of such parts that are public here, too: the modules that they are of.
+_LATER = {
+    "autocast": "amp.regions",
+    **dict.fromkeys(
+        (
+            "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
+            "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
+        ),
+        "amp.settings",
+    ),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
     if name in _generated.FUNCTIONS:
         globals()[name] = found = _factories.function(name, getattr(_generated, name))
+        return found
+    if name in _LATER:
+        globals()[name] = found = getattr(_import_module(f"opwright.{_LATER[name]}"), name)
         return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
@@ -281,4 +305,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*__all__, *_LAZY, "__version__"))
+    return sorted((*__all__, *_LAZY, *_LATER, "__version__"))

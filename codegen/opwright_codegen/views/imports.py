@@ -22,7 +22,7 @@ _MODULES = {
         "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
         "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator",
         "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
-        "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
+        "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace", "check_no_gradient",
         "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
         "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of",
         "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "mark_view",

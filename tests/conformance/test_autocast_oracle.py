@@ -1,0 +1,159 @@
+"""Autocast against PyTorch: the dtypes of what every operator returns within regions, on the CPU and on CUDA.
+
+PyTorch's fake tensors claim CUDA without a GPU, and so do ours: what its lists for CUDA say shows in their dtypes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import sampled, samples_of
+from sampling import FLOAT16, FLOAT32, Sample, bfloat16
+
+import opwright
+from opwright.fake import FakeTensorMode
+from opwright_codegen.schema.model import SchemaKind
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+theirs_fake = pytest.importorskip("torch._subclasses.fake_tensor")
+from known_differences import Known  # noqa: E402
+from oracle import _DTYPES, copied, to_opwright, to_torch  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+KINDS = (SchemaKind.FUNCTIONAL, SchemaKind.INPLACE)
+SHORT = {"float16": (FLOAT16, opwright.float16, torch.float16), "bfloat16": (bfloat16, opwright.bfloat16, torch.bfloat16)}
+
+KNOWN: tuple[Known, ...] = ()
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def operator(module: Any, name: str) -> Callable[..., Any]:
+    base, _, overload = name.partition(".")
+    found: Callable[..., Any] = getattr(getattr(module.ops.aten, base), overload or "default")
+    return found
+
+
+def recast(value: Any, dtypes: Iterator[np.dtype[Any]]) -> Any:
+    """The value with its float32 arrays in dtypes that are taken from `dtypes` in turn."""
+    if isinstance(value, list):
+        return [recast(each, dtypes) for each in value]
+    if isinstance(value, np.ndarray) and value.dtype == FLOAT32:
+        return value.astype(next(dtypes))
+    return copied(value)
+
+
+def variants(one: Sample, short: np.dtype[Any], other: np.dtype[Any]) -> Iterator[Sample]:
+    """The sample in float32, in short floats, and in both at once."""
+    for cycle in ((FLOAT32,), (short,), (short, FLOAT32), (FLOAT32, short), (other,)):
+        dtypes = itertools.cycle(cycle)
+        yield Sample(
+            tuple(recast(arg, dtypes) for arg in one.args),
+            {name: recast(value, dtypes) for name, value in one.kwargs.items()},
+        )
+
+
+def has_float32(one: Sample) -> bool:
+    def holds(value: Any) -> bool:
+        if isinstance(value, list):
+            return any(map(holds, value))
+        return isinstance(value, np.ndarray) and value.dtype == FLOAT32 and value.size > 0
+
+    return any(holds(value) for value in (*one.args, *one.kwargs.values()))
+
+
+def dtypes_of(found: Any) -> Any:
+    """The dtypes of results, as PyTorch's and ours are written alike."""
+    if isinstance(found, list | tuple):
+        return [dtypes_of(each) for each in found]
+    if isinstance(found, torch.Tensor):
+        return str(_DTYPES.get(found.dtype, "unknown"))
+    return str(found.dtype) if isinstance(found, opwright.Tensor) else None
+
+
+def outcome(function: Callable[..., Any], one: Sample, convert: Callable[[Any], Any]) -> Any:
+    args = [convert(copied(arg)) for arg in one.args]
+    kwargs = {name: convert(copied(value)) for name, value in one.kwargs.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return dtypes_of(function(*args, **kwargs))
+        except Exception as error:
+            return error
+
+
+def compared(name: str, device: str, most: int, on: Callable[[Any], Any], on_torch: Callable[[Any], Any]) -> list[str]:
+    """What differs for an operator in regions of both short floats: of so many samples, those that PyTorch computes."""
+    found = []
+    chosen = [one for one in samples_of(name) if has_float32(one)][:most]
+    for (_, (short, ours, theirs)), one in itertools.product(SHORT.items(), chosen):
+        other = FLOAT16 if short == bfloat16 else bfloat16
+        for each in variants(one, short, other):
+            with torch.autocast(device, theirs) if device == "cpu" else region(torch, theirs):
+                wanted = outcome(operator(torch, name), each, on_torch)
+            if isinstance(wanted, Exception) and "autocast" not in str(wanted):
+                continue
+            with opwright.autocast(device, ours):
+                mine = outcome(operator(opwright, name), each, on)
+            is_alike = isinstance(mine, Exception) if isinstance(wanted, Exception) else mine == wanted
+            problem = f"{name}{each} in {short}: {mine!r:.200}, not {wanted!r:.100}"
+            if not is_alike and not any(known.covers(name, problem) for known in KNOWN):
+                found.append(problem)
+    return found
+
+
+class region:
+    """PyTorch's region for CUDA, which `torch.autocast` would leave off without a GPU."""
+
+    def __init__(self, module: Any, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def __enter__(self) -> None:
+        torch.set_autocast_enabled("cuda", True)
+        torch.set_autocast_dtype("cuda", self.dtype)
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_autocast_enabled("cuda", False)
+        torch.set_autocast_dtype("cuda", torch.float16)
+        torch.clear_autocast_cache()
+
+
+def report(found: list[str]) -> None:
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:40]), pytrace=False)
+
+
+def test_dtypes_on_the_cpu() -> None:
+    report([each for name in sampled(*KINDS) for each in compared(name, "cpu", 3, to_opwright, to_torch)])
+
+
+def test_dtypes_on_cuda() -> None:
+    theirs, ours = theirs_fake.FakeTensorMode(), FakeTensorMode()
+
+    def on(value: Any) -> Any:
+        if isinstance(value, list):
+            return [on(each) for each in value]
+        if not isinstance(value, np.ndarray):
+            return to_opwright(value)
+        return opwright.empty(list(value.shape), dtype=value.dtype, device="cuda")
+
+    def on_torch(value: Any) -> Any:
+        if isinstance(value, list):
+            return [on_torch(each) for each in value]
+        if not isinstance(value, np.ndarray):
+            return to_torch(value)
+        return torch.empty(value.shape, dtype=to_torch(value.dtype), device="cuda")
+
+    with theirs, ours:
+        report([each for name in sampled(*KINDS) for each in compared(name, "cuda", 1, on, on_torch)])
