@@ -864,6 +864,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "mvlgamma",
             "mvlgamma_default",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.pointwise", "mvlgamma", "", ""),
+            "autocast",
         ),
         ("mvlgamma.out", "mvlgamma_out", "CompositeImplicitAutograd"),
         ("mvlgamma_", "mvlgamma_", "CompositeImplicitAutograd"),
@@ -2496,6 +2497,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "_pad_circular",
             "_pad_circular",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.joining", "_pad_circular", "", ""),
+            "autocast",
         ),
         (
             "_pad_enum",
@@ -3522,7 +3524,12 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             ("CompositeExplicitAutograd", "opwright_kernels.composites.creation", "empty_permuted", "", ""),
         ),
         ("empty_permuted.out", "empty_permuted_out", "CompositeExplicitAutograd", "ADInplaceOrView"),
-        ("vander", "vander", ("CompositeImplicitAutograd", "opwright_kernels.composites.creation", "vander", "", "")),
+        (
+            "vander",
+            "vander",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.creation", "vander", "", ""),
+            "autocast",
+        ),
         (
             "empty_like",
             "empty_like_default",

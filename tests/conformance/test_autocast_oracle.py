@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from declared import operators
 from samples import sampled, samples_of
 from sampling import FLOAT16, FLOAT32, Sample, bfloat16
 
@@ -27,9 +28,23 @@ from oracle import _DTYPES, copied, to_opwright, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 KINDS = (SchemaKind.FUNCTIONAL, SchemaKind.INPLACE)
-SHORT = {"float16": (FLOAT16, opwright.float16, torch.float16), "bfloat16": (bfloat16, opwright.bfloat16, torch.bfloat16)}
+SHORT = {
+    "float16": (FLOAT16, opwright.float16, torch.float16),
+    "bfloat16": (bfloat16, opwright.bfloat16, torch.bfloat16),
+}
 
-KNOWN: tuple[Known, ...] = ()
+KNOWN = (
+    Known(
+        "roll|unique_dim(_consecutive)?",
+        "not RuntimeError",
+        "their kernels stack or join copies, and meet autocast there",
+    ),
+    Known(
+        "_euclidean_dist|_safe_softmax|pinverse|linalg_pinv.*",
+        "on cuda",
+        "PyTorch's fake kernels of these run without autocast, its real ones with it, as the CPU's above do",
+    ),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -106,11 +121,17 @@ def compared(name: str, device: str, most: int, on: Callable[[Any], Any], on_tor
                 continue
             with opwright.autocast(device, ours):
                 mine = outcome(operator(opwright, name), each, on)
-            is_alike = isinstance(mine, Exception) if isinstance(wanted, Exception) else mine == wanted
-            problem = f"{name}{each} in {short}: {mine!r:.200}, not {wanted!r:.100}"
-            if not is_alike and not any(known.covers(name, problem) for known in KNOWN):
+            problem = f"{name}{each} on {device} in {short}: {mine!r:.200}, not {wanted!r:.100}"
+            if is_alike(mine, wanted) or any(known.covers(name, problem) for known in KNOWN):
+                continue
+            plain = outcome(operator(opwright, name), each, on), outcome(operator(torch, name), each, on_torch)
+            if is_alike(*plain):  # else it is no matter of autocast
                 found.append(problem)
     return found
+
+
+def is_alike(mine: Any, wanted: Any) -> bool:
+    return isinstance(mine, Exception) if isinstance(wanted, Exception) else bool(mine == wanted)
 
 
 class region:
@@ -132,6 +153,22 @@ class region:
 def report(found: list[str]) -> None:
     if found:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:40]), pytrace=False)
+
+
+@pytest.mark.parametrize("device", ["CPU", "CUDA"])
+def test_what_is_cast_is_what_pytorch_casts(device: str) -> None:
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    known = set(torch._C._dispatch_get_all_op_names())
+    found, wanted = set(), set()
+    for name, each in operators().items():
+        qualified = f"aten::{name}"
+        policy = dict(each.autocast).get(device) or dict(each.autocast).get("")
+        if policy not in (None, "unchanged"):
+            found.add(name)
+        if qualified in known and has_kernel(qualified, f"Autocast{device}"):
+            wanted.add(name)
+    assert found == wanted
+    assert len(found) > 85
 
 
 def test_dtypes_on_the_cpu() -> None:

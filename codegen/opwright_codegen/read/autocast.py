@@ -16,7 +16,8 @@ __all__ = ["AUTOCAST_RULES", "dtype_overload", "read_autocast"]
 
 BANNED = "banned"
 DTYPE = "float32_dtype"
-POLICIES = ("lower_precision", "float32", DTYPE, "promote")
+UNCHANGED = "unchanged"
+POLICIES = ("lower_precision", "float32", DTYPE, "promote", UNCHANGED)
 DEVICES = ("CPU", "CUDA")
 
 
@@ -76,7 +77,7 @@ def _casts_tensors(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _writes_nothing(operator: Operator, _: Declared) -> Problem | None:
-    if not operator.autocast or operator.kind is SchemaKind.FUNCTIONAL:
+    if operator.kind is SchemaKind.FUNCTIONAL or all(policy == UNCHANGED for _, policy in operator.autocast):
         return None
     hint = "leave 'autocast' out: in-place and out variants run in the dtype of what they write"
     return Problem("what the operator writes cannot be cast", operator.span("autocast"), hint)

@@ -19,3 +19,6 @@ replication_pad2d_default = autocast_wrapper("aten::replication_pad2d", CPU="flo
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 replication_pad3d_default = autocast_wrapper("aten::replication_pad3d", CPU="float32")
+
+# _pad_circular(Tensor self, SymInt[] pad) -> Tensor
+_pad_circular = autocast_wrapper("aten::_pad_circular", "unchanged")

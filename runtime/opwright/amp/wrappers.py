@@ -6,6 +6,7 @@ A wrapper does one of these for each device, or nothing, by the schema's `autoca
 - `float32`: casts to float32;
 - `float32_dtype`: passes float32 as the dtype, to the operator or to its overload that takes one, unless one is given;
 - `promote`: casts to the widest dtype among its tensors;
+- `unchanged`: casts nothing, here and in what the operator's kernel calls;
 - `banned: …`: refuses the call, and says what to do in its place.
 
 Cast tensors have other keys. So the operator is called anew, with autocast off for the device (Note [Autocast regions]
@@ -100,6 +101,8 @@ def _policy(operator: Operator, text: str, with_dtype: str) -> Policy:
             return _casting(operator, lambda settings, device, args: promoted(settings.dtype(device), args, device))
         case "float32_dtype":
             return _with_dtype(operator, with_dtype)
+        case "unchanged":
+            return lambda settings, device, args: operator.call(*args)
         case "banned":
             return _banned(operator, hint)
     raise ValueError(f"{operator.name} has the autocast policy {text!r}, which this version of Opwright does not know")
