@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "SETTINGS", "Excluded", "Settings", "clear_autocast_cache", "current", "devices_on", "exclude", "get_autocast_dtype",
-    "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
-    "set_autocast_dtype", "set_autocast_enabled", "switch",
+    "SETTINGS", "Excluded", "Settings", "clear_autocast_cache", "current", "devices_on", "exclude",
+    "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled",
+    "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled", "switch",
 ]  # fmt: skip
 
 _FIRST: Final = ("cuda", "cpu")  # of several devices: the others, these, in PyTorch's order
@@ -54,7 +54,8 @@ class Settings:
         return self.dtypes.get(device_type) or _DEFAULT_DTYPES.get(device_type, float16)
 
 
-SETTINGS: Final[ContextVar[Settings]] = ContextVar("opwright_autocast", default=Settings())
+_AT_FIRST: Final = Settings()
+SETTINGS: Final[ContextVar[Settings]] = ContextVar("opwright_autocast", default=_AT_FIRST)
 current: Final = SETTINGS.get
 
 
