@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import opwright
+import opwright.amp.settings
 import opwright.autograd.checking.problem
 import opwright.autograd.function_jvp
 import opwright.fake_profile
@@ -225,6 +226,9 @@ BLOCKS: dict[str, Attempt] = {
     ),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
+    "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
+    "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
+    "amp.settings.Excluded": Attempt(lambda: opwright.amp.settings.Excluded("cpu")),
     "arrays.generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
     "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
@@ -243,6 +247,7 @@ OTHERS = {
     "state.ThreadBlock": "a base",
 }
 SHARED = {
+    "amp.regions.autocast": opwright.autocast("cpu"),
     "state._Guard": opwright.state.include_keys("Autocast"),
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "SETTINGS", "Excluded", "Settings", "clear_autocast_cache", "current", "devices_on", "exclude",
-    "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled",
+    "SETTINGS", "Captured", "Excluded", "Settings", "available_device", "clear_autocast_cache", "current", "devices_on",
+    "exclude", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled", "switch",
 ]  # fmt: skip
 
@@ -69,7 +69,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for tensors of a device. Raises RuntimeError for an unknown device."""
-    device_type = _available(device_type)
+    device_type = available_device(device_type)
     modes = active_modes()
     if modes is None or not modes.include & modes.mask & AUTOCAST:
         return False
@@ -82,18 +82,18 @@ def get_autocast_dtype(device_type: str) -> DType:
 
     Raises RuntimeError for an unknown device.
     """
-    return current().dtype(_available(device_type))
+    return current().dtype(available_device(device_type))
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Switch autocast on or off for a device, until it is switched again or the region around ends."""
-    switch(_available(device_type), enabled)
+    switch(available_device(device_type), enabled)
 
 
 def set_autocast_dtype(device_type: str, dtype: object) -> None:
     """Set the dtype of lower precision of a device. Raises TypeError for what is no dtype."""
     settings = current()
-    SETTINGS.set(replace(settings, dtypes={**settings.dtypes, _available(device_type): as_dtype(dtype)}))
+    SETTINGS.set(replace(settings, dtypes={**settings.dtypes, available_device(device_type): as_dtype(dtype)}))
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -113,7 +113,8 @@ def clear_autocast_cache() -> None:
         casts.clear()
 
 
-def _available(device_type: str) -> str:
+def available_device(device_type: str) -> str:
+    """Return the type of a device that there is autocast for. Raises RuntimeError for any other."""
     found = Device(device_type).type
     if found == "meta":
         raise RuntimeError("there is no autocast for the device type 'meta', whose tensors have no data to cast")
@@ -161,3 +162,20 @@ class Excluded(ThreadBlock):
 
     def _switch_on(self) -> None:
         switch(self._device_type, False)
+
+
+class Captured(ThreadBlock):
+    """A block with the autocast that was on where it was made, for what is computed again there."""
+
+    _variables = (MODES, SETTINGS)
+
+    def __init__(self) -> None:
+        modes = active_modes()
+        self._is_on = modes is not None and modes.include & modes.mask & AUTOCAST != 0
+        self._settings = current()
+
+    def _switch_on(self) -> None:
+        casts = current().casts
+        SETTINGS.set(replace(self._settings, casts={} if casts is None else casts))
+        modes = active_modes() or Modes(0, -1)
+        set_modes(Modes(modes.include | AUTOCAST, modes.mask | AUTOCAST) if self._is_on else _without(modes))
