@@ -194,3 +194,38 @@ def test_dtypes_on_cuda() -> None:
 
     with theirs, ours:
         report([each for name in sampled(*KINDS) for each in compared(name, "cuda", 1, on, on_torch)])
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_a_network_and_its_gradients(short: str) -> None:
+    """Dtypes of all steps, values and gradients to the digits that the short dtype has."""
+    _, ours, theirs = SHORT[short]
+    random = np.random.default_rng(3)
+    shapes = {"images": (2, 3, 6, 6), "kernels": (4, 3, 3, 3), "weight": (64, 5), "gain": (5,), "slope": (4,)}
+    values = {name: random.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()}
+
+    def steps(library: Any, given: dict[str, Any]) -> list[Any]:
+        functional = library.nn.functional
+        maps = functional.prelu(
+            functional.conv2d(given["images"], given["kernels"], None, 1, 1)[:, :, :4, :4], given["slope"]
+        )
+        scores = maps.flatten(1) @ given["weight"]
+        normed = functional.layer_norm(scores, [5], given["gain"])
+        joined = library.cat([normed, scores.float(), library.stack([scores, scores]).sum(0)], 1)
+        loss = functional.cross_entropy(joined, library.tensor([1, 7]))
+        return [maps, scores, normed, joined, loss]
+
+    mine = {name: opwright.tensor(value, requires_grad=True) for name, value in values.items()}
+    other = {name: torch.tensor(value, requires_grad=True) for name, value in values.items()}
+    with opwright.autocast("cpu", ours):
+        found = steps(opwright, mine)
+    with torch.autocast("cpu", theirs):
+        wanted = steps(torch, other)
+    assert dtypes_of(found) == dtypes_of(wanted)
+    found[-1].backward()
+    wanted[-1].backward()
+    for name in values:
+        a, b = mine[name].grad, other[name].grad
+        assert a is not None and dtypes_of(a) == dtypes_of(b) == "float32"
+        assert np.allclose(a.array, b.numpy(), rtol=0.05, atol=0.02), name
+    assert np.allclose(found[-1].item(), wanted[-1].item(), rtol=0.01)

@@ -95,7 +95,7 @@ def test_policies_of_cuda_on_tensors_without_data() -> None:
         assert half.sum(dtype=float16).dtype == float16
         assert opwright.ones(2, device="cuda", dtype=opwright.int32).sum().dtype == opwright.int64
         assert (opwright.ones(2, 2) @ opwright.ones(2, 2)).dtype == float32  # on the CPU
-        with pytest.raises(RuntimeError, match="binary_cross_entropy is unsafe .* binary_cross_entropy_with_logits"):
+        with pytest.raises(RuntimeError, match=r"binary_cross_entropy is unsafe .* binary_cross_entropy_with_logits"):
             opwright.nn.functional.binary_cross_entropy(x, x)
 
 

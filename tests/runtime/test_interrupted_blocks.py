@@ -335,6 +335,15 @@ def of_anomaly() -> None:
         look_for_signals()
 
 
-@pytest.mark.parametrize("call", [backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly])
+def of_autocast() -> None:
+    weight = opwright.ones((2, 2), requires_grad=True)
+    with opwright.autocast("cpu"):
+        opwright.cat([opwright.mm(weight, weight), weight])
+        look_for_signals()
+
+
+@pytest.mark.parametrize(
+    "call", [backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly, of_autocast]
+)
 def test_nothing_stays_on_after_a_call(call: Callable[[], None]) -> None:
     Attempt(call).check(200)
