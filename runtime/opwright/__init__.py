@@ -266,7 +266,7 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "linalg", "nn", "python_dispatch", "special", "symbolic",
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "fx", "linalg", "nn", "python_dispatch", "special", "symbolic",
     "testing", "utils",
 )  # fmt: skip
 

@@ -28,6 +28,8 @@ class Valued:
         """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+            return constant
         if with_modes(self.keys) & PYTHON:
             return aten["_local_scalar_dense.default"](self)
         if self.keys & META:
@@ -51,7 +53,8 @@ class Valued:
         if count != 1:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self._read_fake("bool()") if self.keys & META else self.item())
+        is_fake = self.keys & META and not with_modes(self.keys) & PYTHON
+        return bool(self._read_fake("bool()") if is_fake else self.item())
 
     def __int__(self: Any) -> int:
         return int(self._only())
