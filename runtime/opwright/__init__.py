@@ -266,14 +266,23 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "fx", "linalg", "nn", "python_dispatch", "special", "symbolic",
-    "testing", "utils",
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "fx", "linalg", "nn", "python_dispatch",
+    "special", "symbolic", "testing", "utils",
 )  # fmt: skip
+
+
+# Functions of such parts.
+_FUNCTIONS_OF = {"vmap": "opwright.batching.transform"}
+if _TYPE_CHECKING:
+    from opwright.batching.transform import vmap as vmap
 
 
 def __getattr__(name: str) -> _Any:
     if name in _generated.FUNCTIONS:
         globals()[name] = found = _factories.function(name, getattr(_generated, name))
+        return found
+    if name in _FUNCTIONS_OF:
+        globals()[name] = found = getattr(_import_module(_FUNCTIONS_OF[name]), name)
         return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
@@ -281,4 +290,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*__all__, *_LAZY, "__version__"))
+    return sorted((*__all__, *_LAZY, *_FUNCTIONS_OF, "__version__"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Operators", "Tools", "hooks"]
+__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "hooks"]
 
 Function = Callable[..., Any]
 
@@ -92,6 +92,14 @@ class Handlers(Protocol):
     def instance_like(self, cls: type[Any], attributes: dict[str, Any], tensor: Tensor) -> Any: ...
 
 
+class Levels(Protocol):
+    """The answers of `opwright.levels`: what serves calls while a transform is on, and the data of its tensors."""
+
+    def front_of(self, operator: Operator) -> Function: ...
+    def back_of(self, operator: Operator) -> Function: ...
+    def read(self, tensor: Tensor, what: str) -> Tensor: ...
+
+
 class Tools(Protocol):
     """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names."""
 
@@ -108,6 +116,7 @@ class Hooks:
     fakes: Callable[[], Fakes]
     gradients: Callable[[], Gradients]
     handlers: Callable[[], Handlers]
+    levels: Callable[[], Levels]
     tools: Callable[[], Tools]
 
 
@@ -115,4 +124,4 @@ def _unfilled() -> Any:
     raise AssertionError("opwright.served fills the table")
 
 
-hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled)
+hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled)

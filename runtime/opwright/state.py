@@ -20,14 +20,16 @@ __all__ = [
 class Modes:
     """The modes: bits that are added to the keys of every call, and then the bits that may stay: exclusion wins.
 
-    `mask` is the complement of what is excluded. Never changed once made.
+    `mask` is the complement of what is excluded. `top` is the innermost interpreter that calls go through first
+    (`opwright.levels`), None where there is none. Never changed once made.
     """
 
-    __slots__ = ("include", "mask")
+    __slots__ = ("include", "mask", "top")
 
-    def __init__(self, include: int, mask: int) -> None:
+    def __init__(self, include: int, mask: int, top: Any = None) -> None:
         self.include = include
         self.mask = mask
+        self.top = top
 
     def __repr__(self) -> str:
         return f"Modes(include={self.include:#x}, exclude={~self.mask:#x})"
@@ -162,7 +164,7 @@ class _Guard(ThreadBlock):
 
     def _switch_on(self) -> None:
         modes = active_modes() or _NOTHING
-        set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude))
+        set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude, modes.top))
 
 
 def include_keys(*keys: Keys) -> _Guard:

@@ -43,7 +43,7 @@ def enter_dual_level() -> int:
     modes = outer or Modes(0, -1)
     try:  # (Note [Interrupted blocks])
         current_level.set(Level())
-        set_modes(Modes(modes.include | TANGENT, modes.mask))
+        set_modes(Modes(modes.include | TANGENT, modes.mask, modes.top))
     except BaseException:
         put_back(((current_level, None), (MODES, outer)))
         raise
@@ -59,7 +59,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     modes = active_modes()
     if modes is not None:
         include = modes.include & ~TANGENT
-        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
+        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask, modes.top))
     found.close()
     current_level.set(None)  # last: who was interrupted before may call this again
 

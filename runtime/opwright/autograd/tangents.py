@@ -233,7 +233,7 @@ class ignoring_tangents(Switch):
     __slots__ = ()
 
     def _modes(self, outer: Modes | None) -> Modes | None:
-        return _IGNORING if outer is None else Modes(outer.include & ~TANGENT, outer.mask & ~TANGENT)
+        return _IGNORING if outer is None else Modes(outer.include & ~TANGENT, outer.mask & ~TANGENT, outer.top)
 
 
 _PAIRS: Final = {(complex64, float32), (complex128, float64)}  # complex numbers and their parts

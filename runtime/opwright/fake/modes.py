@@ -108,7 +108,7 @@ class FakeTensorMode(ThreadBlock):
     def _switch_on(self) -> FakeTensorMode:
         modes = active_modes()
         _active.set(self)
-        set_modes(Modes(META, -1) if modes is None else Modes(modes.include | META, modes.mask))
+        set_modes(Modes(META, -1) if modes is None else Modes(modes.include | META, modes.mask, modes.top))
         return self
 
     def __repr__(self) -> str:

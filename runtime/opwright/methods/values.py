@@ -10,7 +10,7 @@ from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
-from opwright.keys import GRAD, META, PYTHON, TANGENT
+from opwright.keys import FRONT_MODE, GRAD, META, PYTHON, TANGENT
 from opwright.state import with_modes
 from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import install_methods
@@ -28,6 +28,8 @@ class Valued:
         """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".item()").item()
         if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
             return constant
         if with_modes(self.keys) & PYTHON:
@@ -44,6 +46,10 @@ class Valued:
             for _ in self.shape:
                 nested = [nested]
             return nested
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".tolist()").tolist()
+        if self.numel() and with_modes(self.keys) & PYTHON:  # modes see each number that is read
+            return [each.tolist() for each in self] if self.ndim else self.item()
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
@@ -53,6 +59,8 @@ class Valued:
         if count != 1:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        if self.keys & FRONT_MODE:
+            return bool(hooks.levels().read(self, "bool()"))
         is_fake = self.keys & META and not with_modes(self.keys) & PYTHON
         return bool(self._read_fake("bool()") if is_fake else self.item())
 
@@ -101,6 +109,8 @@ class Valued:
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".numpy()").numpy(force=force)
         self._check_data(".numpy()")
         if not force:
             keys = with_modes(self.keys)

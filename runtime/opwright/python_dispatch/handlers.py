@@ -33,7 +33,7 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
         return operator.redispatch(keyset & KeySet.after("Python"), *args, **kwargs)
     types: tuple[Any, ...] = tuple(map(type, tensors))
     modes = active_modes()
-    below = Modes(0, _NOT_ABOVE) if modes is None else Modes(modes.include, modes.mask & _NOT_ABOVE)
+    below = Modes(0, _NOT_ABOVE) if modes is None else Modes(modes.include, modes.mask & _NOT_ABOVE, modes.top)
     try:  # what a handler calls is not recorded: the call it handles is, above it
         set_modes(below)
         result = NotImplemented

@@ -61,11 +61,11 @@ class TorchDispatchMode(ThreadBlock):
 
 def _on(modes: Modes | None) -> Modes:
     """Return the modes given, but that calls reach the handlers of dispatch modes."""
-    return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask)
+    return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask, modes.top)
 
 
 def _off(modes: Modes | None) -> Modes | None:
-    return None if modes is None else Modes(modes.include & ~PYTHON, modes.mask)
+    return None if modes is None else Modes(modes.include & ~PYTHON, modes.mask, modes.top)
 
 
 def leave(innermost: Entered, modes: Modes) -> None:
