@@ -181,6 +181,12 @@ class Recorder:
             return tensor.item()
         raise data_dependent(node.name)
 
+    def check_constant(self, tensor: Tensor) -> None:
+        """Raise DataDependentOutputError for a tensor that depends on inputs."""
+        node = self.known.node_of(tensor)
+        if node is not None and node not in self._values:
+            raise data_dependent(node.name)
+
 
 _PLAIN: Final = frozenset([int, float, bool, str, type(None), complex])
 _LIFT: Final = ops.aten.lift_fresh_copy.default
@@ -226,3 +232,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if result is not NotImplemented:
                 return result
         return self.recorder.call(func, args, kwargs or {})
+
+    def data_is_read(self, tensor: Tensor, what: str) -> None:
+        """Refuse what would make data of inputs a constant of the graph, `x.numpy()` or `x.tolist()`."""
+        if self.recorder.fakes is None:
+            self.recorder.check_constant(tensor)

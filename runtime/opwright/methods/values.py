@@ -48,8 +48,6 @@ class Valued:
             return nested
         if self.keys & FRONT_MODE:
             return hooks.levels().read(self, ".tolist()").tolist()
-        if self.numel() and with_modes(self.keys) & PYTHON:  # modes see each number that is read
-            return [each.tolist() for each in self] if self.ndim else self.item()
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
@@ -78,6 +76,8 @@ class Valued:
         return hooks.fakes().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
+        if with_modes(self.keys) & PYTHON:
+            hooks.handlers().data_is_read(self, what)
         if self.keys & META:
             raise hooks.fakes().no_data(self.array, what)
 
