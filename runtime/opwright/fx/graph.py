@@ -296,4 +296,3 @@ def from_records(records: Iterable[tuple[Any, ...]], trees: TreeInfo | None) -> 
 
 def _with_nodes(value: Any, nodes: list[Node]) -> Any:
     return map_aggregate(value, lambda item: nodes[item] if isinstance(item, NodeNumber) else item)
-

@@ -129,7 +129,9 @@ class GraphModule:
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {name: value for name, value in self.__dict__.items() if name not in ("_run", "_python_code", "shape_env")}
+        own = {
+            name: value for name, value in self.__dict__.items() if name not in ("_run", "_python_code", "shape_env")
+        }
         made.__dict__.update(copy.deepcopy(own, memo))
         if self.shape_env is not None:
             made.shape_env = self.shape_env

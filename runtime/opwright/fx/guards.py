@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.fx.trees import flatten_as
-from opwright.tensors.tensor import Tensor
 from opwright.pytree import TreeSpec
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["Condition", "Expression", "Guards", "InputGuard", "evaluate", "expression_of"]
 
@@ -110,7 +110,9 @@ class Guards:
             return [f"{len(self.inputs)} arguments are expected, but {len(given)} were given"]
         failed = [text for guard, value in zip(self.inputs, given, strict=True) for text in _kind_fails(guard, value)]
         failed += [
-            f"{self.inputs[two].name} is {self.inputs[one].name}" for one, two in self.same if given[one] is not given[two]
+            f"{self.inputs[two].name} is {self.inputs[one].name}"
+            for one, two in self.same
+            if given[one] is not given[two]
         ]
         return failed or self._check_values(given)
 
@@ -118,7 +120,7 @@ class Guards:
         symbols: dict[str, Any] = {}
         asked = [fact for guard, value in zip(self.inputs, given, strict=True) for fact in guard.facts(value)]
         for _, expression, value in asked:
-            if _is_symbol(expression) and isinstance(value, int | float):
+            if isinstance(expression, tuple) and expression[0] == "symbol" and isinstance(value, int | float):
                 symbols.setdefault(expression[1], value)
         failed = [
             f"{text} == {_shown(expression, symbols)}, but it is {value}"
@@ -162,7 +164,9 @@ def _equal(expression: Expression, value: Any, symbols: Mapping[str, Any]) -> bo
             return bool(evaluate(expression, symbols) == value)
         except (KeyError, ZeroDivisionError, TypeError):
             return False
-    return type(expression) is type(value) and bool(expression == value or (expression != expression and value != value))
+    return type(expression) is type(value) and bool(
+        expression == value or (expression != expression and value != value)
+    )
 
 
 def _holds(condition: Condition, symbols: Mapping[str, Any]) -> bool:
@@ -183,10 +187,6 @@ def _shown(expression: Expression, symbols: Mapping[str, Any]) -> str:
         return _text(expression)
 
 
-def _is_symbol(expression: Any) -> bool:
-    return isinstance(expression, tuple) and expression[:1] == ("symbol",)
-
-
 _SIGNS: Final = {"add": " + ", "mul": "*", "floordiv": " // ", "mod": " % ", "pow": "**"}
 
 
@@ -198,4 +198,3 @@ def _text(expression: Expression) -> str:
         return str(arguments[0])
     texts = [f"({_text(each)})" if isinstance(each, tuple) else _text(each) for each in arguments]
     return _SIGNS[name].join(texts) if name in _SIGNS else f"{name}({', '.join(texts)})"
-

@@ -16,8 +16,8 @@ from opwright.fx.node import Node
 from opwright.fx.recording import ProxyTorchDispatchMode, Recorder
 from opwright.fx.sizes import SYMBOLIC
 from opwright.fx.trees import TreeInfo
-from opwright.tensors.tensor import Tensor
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["make_fx"]
 
@@ -161,7 +161,9 @@ def _ranges(recorder: Recorder) -> list[Any]:
     assert recorder.fakes is not None and recorder.sizes is not None
     env = recorder.fakes.shape_env
     assert env is not None
-    return [Guard(each, True, None) for each in env._range_guards([n for n in recorder.sizes.origins if n in env.symbols])]
+    return [
+        Guard(each, True, None) for each in env._range_guards([n for n in recorder.sizes.origins if n in env.symbols])
+    ]
 
 
 def _input_guard(name: str, value: Any) -> InputGuard:
@@ -206,5 +208,3 @@ def _is_plain(spec: TreeSpec) -> bool:
     if spec.type is dict and not all(isinstance(key, str | int) for key in spec.context):
         return False
     return spec.type in (tuple, list, dict) and all(map(_is_plain, spec.children))
-
-

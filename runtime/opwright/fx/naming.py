@@ -56,6 +56,8 @@ class Namespace:
 def candidate_of(op: str, target: Any) -> str:
     """Return the name that a node would like: what it calls or reads, in small letters."""
     if isinstance(target, Operator):
+        if target.base.startswith("sym_"):  # as PyTorch calls sizes: sym_size_int
+            return "_".join(filter(None, (target.base, target.overload)))
         return target.base if target.base.islower() else _snake(target.base)
     if isinstance(target, str):
         if op == "call_method":

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.dtypes import dtype_name
+from opwright.arrays.sizes import is_symbolic
 from opwright.dispatch.operator import Operator
-from opwright.symbolic.locations import Location
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def annotation_of(value: Any) -> str:
     if isinstance(value, Tensor):
         name = dtype_name(value.dtype).rpartition(".")[2]
         return f"{_SHORT.get(name, name)}[{', '.join(map(str, value.shape))}]"
-    kind = type(value).__name__
-    return f"{kind}({value})" if kind in ("SymInt", "SymFloat", "SymBool") else ""
+    return f"Sym({value})" if is_symbolic(value) else ""
 
 
 def shown_target(target: Callable[..., Any] | str) -> str:
@@ -80,9 +79,6 @@ def table(graph: Graph) -> str:
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     rows.insert(1, tuple("-" * width for width in widths))  # type: ignore[arg-type]
-    return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-
-def location_comment(location: Location | None) -> str:
-    """Return a user's line as a comment of printed code."""
-    return "" if location is None else f"# {location}: {location.text.strip()}"
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -51,14 +51,14 @@ class Sizes:
 
     def found_in(self, tensor: Tensor, node: Node, *, is_input: bool = False) -> None:
         """Note the symbols that a tensor's shape brings, with its strides and offset if it is an input."""
-        for dim, size in enumerate(tensor.shape):
-            if type(size) is SymInt:
+        for dim, size in enumerate[Any](tensor.shape):
+            if isinstance(size, SymInt):
                 self._note(size, node, "size", dim, is_input)
         if is_input:
-            for dim, stride in enumerate(tensor.stride()):
-                if type(stride) is SymInt:
+            for dim, stride in enumerate[Any](tensor.stride()):
+                if isinstance(stride, SymInt):
                     self._note(stride, node, "stride", dim, is_input)
-            if type(offset := tensor.storage_offset()) is SymInt:
+            if isinstance(offset := tensor.storage_offset(), SymInt):
                 self._note(offset, node, "storage_offset", 0, is_input)
 
     def given_by(self, value: Any, node: Node) -> None:
@@ -91,7 +91,7 @@ class Sizes:
         while node.next.meta.get("of_size"):
             node = node.next
         with self._graph.inserting_after(node):
-            made = self._graph.call_function(function, args, name=getattr(function, "name", "size").rpartition("::")[2])
+            made = self._graph.call_function(function, args)
         made.meta["of_size"] = True
         return made
 
