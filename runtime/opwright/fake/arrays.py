@@ -104,7 +104,7 @@ class MetaArray:
     offset: int
     base: MetaArray | None
     constant: Any  # of `tensor(4.0)` in a FakeTensorMode: its only element; not set elsewhere
-    lifted: Any  # of `tensor([...])` in a dispatch mode, too: the tensor with the data
+    lifted: Any  # of what a FakeTensorMode makes of data in a dispatch mode: the tensor with the data
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

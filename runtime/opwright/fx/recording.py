@@ -19,6 +19,7 @@ from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.symbolic.locations import users_line
+from opwright.tensors.results import share_memory, tensors_of
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["ProxyTorchDispatchMode", "Recorder"]
@@ -70,6 +71,9 @@ class Recorder:
         if base is not None:  # a view that no operator made
             return self._view(tensor, *base)
         if type(tensor.array) is MetaArray and tensor.array.place.mode is not None:
+            data = getattr(tensor.array, "lifted", None)
+            if data is not None:
+                return self.constant(data, "_tensor_constant")
             raise RuntimeError(
                 f"make_fx: a fake tensor of shape {list(tensor.shape)} was made outside of the traced function, and "
                 "has no data to keep as a constant: give it as an argument"
@@ -154,16 +158,24 @@ class Recorder:
         node = self.graph.call_function(func, node_args, node_kwargs)
         if self.has_lines:
             node.meta["stack_trace"] = str(users_line() or "")
-        self._follow(node, result)
+        self._follow(func, node, args, result)
         self.result(result, node)
         return result
 
-    def _follow(self, node: Node, result: Any) -> None:
-        """Keep the value of what depends on constants alone: it can be asked for."""
-        if self.fakes is None and isinstance(result, Tensor):
-            reads = node.all_input_nodes
-            if reads and all(each in self._values for each in reads) and not node.is_impure():
+    def _follow(self, func: Operator, node: Node, args: Sequence[Any], result: Any) -> None:
+        """Keep the values of what depends on constants alone, which can be asked for, and drop those that inputs are
+        written to."""
+        if self.fakes is not None or not self._values:
+            return
+        reads = node.all_input_nodes
+        if reads and all(each in self._values for each in reads) and "nondeterministic_seeded" not in func.tags:
+            if isinstance(result, Tensor):
                 self._values[node] = result
+            return
+        for written in tensors_of([args[position] for position in func.signature.written if position < len(args)]):
+            stale = [each for each, value in self._values.items() if share_memory(value, written)]
+            for each in stale:
+                del self._values[each]
 
     def _lifted(self, made: Tensor) -> Tensor:
         """Take what `tensor(...)` makes as a constant, which the graph copies each time it runs."""

@@ -56,11 +56,8 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
         return _marked(wrap(_new_array(data, dtype, device)))
     if not modes.include & META:
         return hooks.handlers().lifted(_marked(wrap(_new_array(data, dtype, device))))
-    made = hooks.fakes().as_fake_on(given := wrap(_new_array(data, dtype, None)), device)
-    if not modes.include & PYTHON:
-        return made
-    made.array.lifted = given
-    return hooks.handlers().lifted(made)
+    made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    return hooks.handlers().lifted(made) if modes.include & PYTHON else made
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
