@@ -109,7 +109,7 @@ def run(steps: Sequence[Step], inputs: Sequence[Any], left_out: set[int] | None 
             continue
         try:
             made = STEPS[name](tensors[first % len(tensors)], tensors[second % len(tensors)], number)
-        except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+        except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError, ZeroDivisionError):
             assert left_out is not None
             left_out.add(place)
             continue

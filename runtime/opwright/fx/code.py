@@ -56,9 +56,11 @@ class _Writer:
     is_annotated: bool
     modules: dict[str, None] = field(default_factory=lambda: {"opwright": None})
     globals: dict[str, Any] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)  # names of nodes
 
     def written(self) -> PythonCode:
         """Return the whole."""
+        self.taken.update(node.name for node in self.graph.nodes)
         last_reads = _last_reads(self.graph)
         lines: list[str] = []
         result = "None"
@@ -167,14 +169,17 @@ class _Writer:
         if module == "_operator":
             module = "operator"
         for place in ("opwright", module):
-            if place and _found(place, name) is target:
+            if place and place.partition(".")[0] not in self.taken and _found(place, name) is target:
                 self.modules[place] = None
                 return f"{place}.{name}"
         base = name.rpartition(".")[2]
-        free = base if _is_name(base) else "function"
-        while self.globals.setdefault(free, target) is not target or free in self.modules:
-            free += "_"
-        return free
+        return self.object(base if _is_name(base) else "function", target)
+
+    def object(self, name: str, value: Any) -> str:
+        """Return the name by which `globals` has an object; neither a node nor a module has it."""
+        while name in self.taken or name in self.modules or self.globals.setdefault(name, value) is not value:
+            name += "_"
+        return name
 
     def operand(self, value: Any) -> str:
         """Return a value that a sign or a point follows."""
@@ -213,10 +218,7 @@ class _Writer:
         """Return what names a value that Python has no notation for."""
         if callable(value) and hasattr(value, "__name__"):
             return self.function(value)
-        name = f"_{type(value).__name__.lower()}"
-        while self.globals.setdefault(name, value) is not value:
-            name += "_"
-        return name
+        return self.object(f"_{type(value).__name__.lower()}", value)
 
 
 def _last_reads(graph: Graph) -> dict[Node, list[Node]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -74,6 +75,15 @@ class Graph:
         self._insert_before = self._root
         self._names = Namespace()
         self._length = 0
+
+    @property
+    def owning_module(self) -> Any:
+        """Return the GraphModule that has this graph, None where none has (any more)."""
+        return None if self._owner is None else self._owner()
+
+    @owning_module.setter
+    def owning_module(self, module: Any) -> None:
+        self._owner = None if module is None else weakref.ref(module)
 
     @property
     def nodes(self) -> NodeList:

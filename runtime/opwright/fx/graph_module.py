@@ -50,7 +50,7 @@ class GraphModule:
         if not isinstance(graph, Graph):
             raise TypeError(f"a GraphModule has a Graph, but got {type(graph).__name__}")
         self._graph = graph
-        graph.owning_module = weakref.proxy(self)
+        graph.owning_module = self
         self.recompile()
 
     @property
