@@ -286,8 +286,8 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "linalg", "nn", "python_dispatch", "special",
-    "symbolic", "testing", "utils",
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "fx", "linalg", "nn", "python_dispatch",
+    "special", "symbolic", "testing", "utils",
 )  # fmt: skip
 # Names of such parts that are public here, too: the modules that they are of.
 _LATER = {
