@@ -38,6 +38,7 @@ KEYS: Mapping[str, values.Reader] = {
     "ufunc_inner_loop": values.read_ufunc_loops,
     # Ours:
     "meta": values.read_text,
+    "batch": values.read_text,
     "doc": values.read_doc,
     "autocast": read_autocast,
 }

@@ -39,6 +39,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
             is_regular = function == views[name].stub
             row = (autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
             served[name].append(quoted(autocast.FOLDER) if is_regular else _tuple(*row))
+        for name in part.families:
+            served[name].append(quoted("batching"))
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]
