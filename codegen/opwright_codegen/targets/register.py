@@ -36,9 +36,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
         for name, function in autocast.wrapper_names(part.view).items():
-            is_regular = function == views[name].stub
-            own = (autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
-            served[name].append(quoted(autocast.FOLDER) if is_regular else _tuple(*own))
+            written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
+            served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]

@@ -16,6 +16,7 @@ from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
+from opwright.dispatch.meta_formulas import FORMULAS, MetaFormula
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
@@ -26,9 +27,11 @@ from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, 
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.library.custom_ops.forward import give_jvp
+from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
+from opwright.places import caller
 from opwright.tags import Tag
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
@@ -51,7 +54,13 @@ class CustomOpDef(Generic[P, R]):
     __call__: Callable[P, R]
 
     def __init__(
-        self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
+        self,
+        name: str,
+        function: Function,
+        schema: InferredSchema,
+        device_types: DeviceTypes,
+        tags: tuple[Tag, ...],
+        meta: str | None = None,
     ) -> None:
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", name)
@@ -62,6 +71,7 @@ class CustomOpDef(Generic[P, R]):
         self._schema = schema
         self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
         keys = keys_of_devices(device_types, schema.declaration, name)
+        formula = None if meta is None else formula_of(name, schema.declaration, meta)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
         with registry.lock:
             earlier = _definitions.get(name)
@@ -75,6 +85,8 @@ class CustomOpDef(Generic[P, R]):
             self._register_defaults()
             for key in keys:
                 self._put_kernel(key, function)
+            if formula is not None:
+                self._put_formula(formula, place_of(function))
             _definitions[name] = self
 
     def _is_defined(self) -> bool:
@@ -199,8 +211,26 @@ class CustomOpDef(Generic[P, R]):
                 stacklevel=2,
             )
         kernel = UserKernel(given_defaults(self._opoverload, fn))
-        self._registered.current().put("fake", DispatchKey.Meta, kernel, place_of(fn))
+        with registry.lock:
+            registered = self._registered.current()
+            registered.put("fake", DispatchKey.Meta, kernel, place_of(fn))
+            registered.drop("meta")
         return fn
+
+    def register_meta(self, formula: str, /) -> None:
+        """Register what results look like by a formula of schema files, `pointwise(x, other)`: the fake kernel, which
+        `opcheck` holds the results against, and all that follows from it. `docs/rules.md` has its rules.
+
+        Raises RegistrationError for a formula that cannot be, with the place in it, and for results that are no new
+        tensors.
+        """
+        self._put_formula(formula_of(self._qualname, self._opoverload.declaration, formula), caller())
+
+    def _put_formula(self, formula: MetaFormula, where: str) -> None:
+        with registry.lock:
+            registered = self._registered.current()
+            registered.put("fake", DispatchKey.Meta, Shim(fake_by(registered.operator, formula)), where)
+            registered.hold("meta", FORMULAS.put(self._qualname, formula))
 
     def register_autograd(
         self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
