@@ -147,14 +147,16 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     from opwright import rules
 
     with registry.generating.lock:
-        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.errors import SchemaError, SchemaErrors
         from opwright_codegen.output.render import render_meta
         from opwright_codegen.targets.meta_formula import FUNCTION, bind_meta
 
         try:
             bound = bind_meta(schema, text)
         except SchemaError as error:
-            raise RegistrationError(f"{name}: no meta formula is {text!r}\n{error}") from None
+            problems = error.errors if isinstance(error, SchemaErrors) else (error,)
+            shown = "\n\n".join(map(str, problems))
+            raise RegistrationError(f"{name}: the meta formula cannot be used\n{shown}") from None
         source = render_meta(bound)
     known = {"builtins": builtins, "dtypes": dtypes, "math": math, "rules": rules, "__name__": __name__}
     plans = _execute(source, f"<meta formula of {name}>", known)[FUNCTION]
