@@ -32,7 +32,7 @@ _RESERVED = (FUNCTION, "builtins", "dtypes", "math", "rules")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What a rule is passed: its text, and the operator's argument that it is, if it is one as it stands."""
+    """A value that a rule is passed: its text, and the operator's argument that it is, if it is one as it stands."""
 
     text: str
     argument: str | None

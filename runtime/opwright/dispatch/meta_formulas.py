@@ -17,7 +17,7 @@ __all__ = ["FORMULAS", "Expression", "MetaFormula", "RuleCall"]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What a rule is passed: its text, and the operator's argument that it is, if it is one as it stands."""
+    """A value that a rule is passed: its text, and the operator's argument that it is, if it is one as it stands."""
 
     text: str
     argument: str | None
@@ -34,7 +34,7 @@ class RuleCall:
 
 @dataclass(frozen=True, slots=True)
 class MetaFormula:
-    """What the results of an operator look like.
+    """The formula of an operator's results.
 
     `calls` has one call for each output, or a single one whose rule gives the plans of all; None stands for a choice
     between rules (`… if … else …`). `operands` are the arguments that a kernel of a schema file would get cast and

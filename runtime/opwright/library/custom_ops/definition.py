@@ -8,7 +8,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
@@ -27,6 +26,7 @@ from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, 
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.library.custom_ops.forward import give_jvp
+from opwright.library.custom_ops.kernel_switch import KernelSwitch
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
@@ -172,7 +172,7 @@ class CustomOpDef(Generic[P, R]):
         """Use the kernel of a device no more (`enabled=False`), or again, in the block; the function that the operator
         was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its own, and of
         one that is enabled, or disabled, already."""
-        return _KernelSwitch(self, device_type, enabled)
+        return KernelSwitch(self, device_type, enabled)
 
     def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
         change = "enable" if enabled else "disable"
@@ -296,40 +296,6 @@ class CustomOpDef(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
-
-
-class _KernelSwitch:
-    """A block of `set_kernel_enabled`."""
-
-    def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
-        self._definition, self._device_type, self._enabled = definition, device_type, enabled
-        self._before = 0
-
-    def __enter__(self) -> None:
-        definition = self._definition
-        definition._warn_of_no_change(self._device_type, self._enabled)
-        before = None
-        try:  # (Note [Interrupted blocks]: under the lock none comes)
-            with registry.lock:
-                before = self._before = definition._disabled.get(self._device_type, 0)
-                definition._set_disabled(self._device_type, 0 if self._enabled else before + 1)
-        except BaseException:
-            if before is not None:
-                self._put_back()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._put_back()
-        except BaseException:
-            self._put_back()
-            raise
-
-    def _put_back(self) -> None:
-        with registry.lock:
-            self._definition._set_disabled(self._device_type, self._before)
 
 
 def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, **kwargs: Any) -> Any:
