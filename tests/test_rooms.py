@@ -18,14 +18,18 @@ ROOMS = [
     ["dispatch"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
-    ["library"],
+    ["levels"],
+    ["batching"],
+    ["func"],
+    ["fx", "library"],
     ["abi", "tools"],
     ["facade"],
     ["nn"],
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (
-    "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "state", "tags", "types",
+    "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "pytree", "state", "tags",
+    "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "linalg", "served", "special", "torch_alias")

@@ -3698,6 +3698,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("clone", "clone_default", "CPU", "CUDA", "Meta", "Autograd", "forward"),
         ("clone.out", "clone_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
         ("lift_fresh", "lift_fresh", "CompositeExplicitAutograd", "Autograd", "forward"),
+        ("lift_fresh_copy", "lift_fresh_copy", "CompositeExplicitAutogradNonFunctional"),
         (
             "fill_diagonal_",
             "fill_diagonal_",
@@ -3739,6 +3740,26 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "item",
             "item",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.views_and_comparisons", "item", "", ""),
+        ),
+        (
+            "sym_size.int",
+            "sym_size_int",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.sizes", "sym_size", "", ""),
+        ),
+        (
+            "sym_stride.int",
+            "sym_stride_int",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.sizes", "sym_stride", "", ""),
+        ),
+        (
+            "sym_numel",
+            "sym_numel",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.sizes", "sym_numel", "", ""),
+        ),
+        (
+            "sym_storage_offset",
+            "sym_storage_offset",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.sizes", "sym_storage_offset", "", ""),
         ),
         ("_assert_async", "_assert_async_default", "CPU", "CUDA", "Meta"),
         ("_assert_async.msg", "_assert_async_msg", "CPU", "CUDA", "Meta"),

@@ -156,6 +156,7 @@ if _TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from opwright.batching.transform import vmap
 
 __version__ = "0.1.0"
 
@@ -278,18 +279,20 @@ __all__ = [
     "uint32",
     "uint64",
     "unique",
+    "vmap",
 ]
 __all__ += _generated.__all__
 
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "linalg", "nn", "python_dispatch", "special", "symbolic",
-    "testing", "utils",
+    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "fx", "linalg", "nn", "python_dispatch",
+    "special", "symbolic", "testing", "utils",
 )  # fmt: skip
 # Names of such parts that are public here, too: the modules that they are of.
 _LATER = {
     "autocast": "amp.regions",
+    "vmap": "batching.transform",
     **dict.fromkeys(
         (
             "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

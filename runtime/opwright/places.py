@@ -7,7 +7,7 @@ import weakref
 from types import CodeType, FrameType
 from typing import Final
 
-__all__ = ["OURS", "Place", "caller", "shown"]
+__all__ = ["OURS", "Place", "caller", "frames_of_ours", "shown"]
 
 OURS: Final = ("opwright.", "opwright_kernels.")  # what the names of our modules begin with
 
@@ -45,3 +45,11 @@ def caller() -> Place:
 def shown(where: str) -> str:
     """Return a place for a message, also where it is not known."""
     return where or "an unknown place"
+
+
+def frames_of_ours() -> int:
+    """Return how many frames lie between the caller and the place outside this package that it was called from."""
+    count, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
+        count, frame = count + 1, frame.f_back
+    return count

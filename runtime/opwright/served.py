@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from opwright.hooks import Fakes, Gradients, Handlers, Operators, Tools, hooks
+from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Transforms, hooks
 
 __all__: list[str] = []
 
@@ -40,6 +40,20 @@ def _handlers() -> Handlers:
     return serving
 
 
+@cache
+def _levels() -> Levels:
+    from opwright.levels import serving
+
+    return serving
+
+
+@cache
+def _transforms() -> Transforms:
+    from opwright.func import serving
+
+    return serving
+
+
 class _Tools:
     """The rooms around the whole, each loaded by itself."""
 
@@ -64,4 +78,6 @@ hooks.operators = _operators
 hooks.fakes = _fakes
 hooks.gradients = _gradients
 hooks.handlers = _handlers
+hooks.levels = _levels
+hooks.transforms = _transforms
 hooks.tools = _tools

@@ -20,14 +20,16 @@ __all__ = [
 class Modes:
     """The modes: bits that are added to the keys of every call, and then the bits that may stay: exclusion wins.
 
-    `mask` is the complement of what is excluded. Never changed once made.
+    `mask` is the complement of what is excluded. `top` is the innermost interpreter that calls go through first
+    (`opwright.levels`), None where there is none. Never changed once made.
     """
 
-    __slots__ = ("include", "mask")
+    __slots__ = ("include", "mask", "top")
 
-    def __init__(self, include: int, mask: int) -> None:
+    def __init__(self, include: int, mask: int, top: Any = None) -> None:
         self.include = include
         self.mask = mask
+        self.top = top
 
     def __repr__(self) -> str:
         return f"Modes(include={self.include:#x}, exclude={~self.mask:#x})"
@@ -135,10 +137,10 @@ class ThreadBlock(Block):
     ) -> None:
         before: Before | None = None
         try:
-            before = self._before()
+            before = self._before(error)
             put_back(before)
         except BaseException:
-            put_back(self._before() if before is None else before)
+            put_back(self._before(error) if before is None else before)
             raise
         if not before:
             raise RuntimeError(
@@ -146,9 +148,13 @@ class ThreadBlock(Block):
             )
         self._switched_off()
 
-    def _before(self) -> Before:
-        innermost = _blocks.get()
-        return () if innermost is None or innermost[0] is not self else innermost[1]
+    def _before(self, error: BaseException | None) -> Before:
+        """Return what was on before this block; nothing where another is the innermost. An error may come from one
+        within whose end was interrupted: what that one set ends with this one."""
+        found = _blocks.get()
+        while found is not None and found[0] is not self and error is not None:
+            found = next(value for variable, value in found[1] if variable is _blocks)
+        return () if found is None or found[0] is not self else found[1]
 
 
 class _Guard(ThreadBlock):
@@ -162,7 +168,7 @@ class _Guard(ThreadBlock):
 
     def _switch_on(self) -> None:
         modes = active_modes() or _NOTHING
-        set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude))
+        set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude, modes.top))
 
 
 def include_keys(*keys: Keys) -> _Guard:

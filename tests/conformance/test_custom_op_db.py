@@ -20,9 +20,9 @@ from sampling import FLOAT32, FLOAT64, sample
 import opwright
 from opwright import Tensor
 from opwright.autograd import gradcheck, gradgradcheck
+from opwright.batching.tables import REGISTERED
 from opwright.dispatch.registry import registry
 from opwright.library import opcheck
-from opwright.library.custom_ops import vmap_rules
 from opwright.testing import assert_close
 
 pytestmark = pytest.mark.oracle
@@ -132,7 +132,7 @@ def test_opcheck(entry: Entry, records: bool) -> None:
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE)
 def test_rules_for_vmap_do_what_a_loop_does(entry: Entry) -> None:
-    rule = vmap_rules.find(f"{NAMESPACE}::{entry.op.__name__}")
+    rule = REGISTERED.find(f"{NAMESPACE}::{entry.op.__name__}")
     if rule is None:
         assert entry.op is custom_op_db.numpy_cat  # PyTorch's takes no lists
         return

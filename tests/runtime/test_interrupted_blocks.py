@@ -23,7 +23,9 @@ import opwright
 import opwright.amp.settings
 import opwright.autograd.checking.problem
 import opwright.autograd.function_jvp
+import opwright.batching.batching
 import opwright.fake_profile
+import opwright.func.levels
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
@@ -226,6 +228,9 @@ BLOCKS: dict[str, Attempt] = {
     "library.libraries.scoped_library": Attempt(
         lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
     ),
+    "batching.batching.Batching": Attempt(lambda: opwright.batching.batching.Batching(2)),
+    "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
+    "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
     "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
@@ -241,6 +246,7 @@ OTHERS = {
     "autograd.hooks.RemovableHandle": "takes a hook back",
     "autograd.multi_grad_hooks._Handles": "takes hooks back",
     "autograd.modes.Switch": "a base",
+    "levels.interpreter.Interpreter": "a base",
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",

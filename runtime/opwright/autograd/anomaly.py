@@ -63,7 +63,7 @@ class set_detect_anomaly:
 def _switch(is_on: bool, check_nan: bool) -> None:
     modes = active_modes() or Modes(0, -1)
     include = modes.include | ANOMALY if is_on else modes.include & ~ANOMALY
-    set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
+    set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask, modes.top))
     _check_nan.set(check_nan)
 
 

@@ -42,7 +42,7 @@ def is_inference_mode_enabled() -> bool:
 
 def without_recording(modes: Modes | None) -> Modes:
     """Return the modes given, but that nothing is recorded."""
-    return _NOT_RECORDED if modes is None else Modes(modes.include | NO_GRAD, modes.mask & ~_RECORDED)
+    return _NOT_RECORDED if modes is None else Modes(modes.include | NO_GRAD, modes.mask & ~_RECORDED, modes.top)
 
 
 def with_recording(modes: Modes | None) -> Modes | None:
@@ -51,7 +51,7 @@ def with_recording(modes: Modes | None) -> Modes | None:
         return modes
     mask = modes.mask | _RECORDED
     include = modes.include & ~NO_GRAD
-    return None if mask == -1 and not include else Modes(include, mask)
+    return None if mask == -1 and not include else Modes(include, mask, modes.top)
 
 
 class Switch:
@@ -223,10 +223,10 @@ class inference_mode(Switch):
     def _modes(self, outer: Modes | None) -> Modes | None:
         modes = outer or Modes(0, -1)
         if self.mode:
-            return Modes(modes.include | INFERENCE, modes.mask & ~_DIFFERENTIATED)
+            return Modes(modes.include | INFERENCE, modes.mask & ~_DIFFERENTIATED, modes.top)
         if not modes.include & INFERENCE:
             return outer
-        return Modes(modes.include & ~(INFERENCE | NO_GRAD), modes.mask | _DIFFERENTIATED)
+        return Modes(modes.include & ~(INFERENCE | NO_GRAD), modes.mask | _DIFFERENTIATED, modes.top)
 
 
 def is_inference(keys: int) -> bool:

@@ -20,6 +20,7 @@ from opwright.dispatch.kernel_forms import (
     LazyWrapper,
     Registration,
     Shim,
+    Taking,
     Unbound,
     UserKernel,
     Wrapper,
@@ -112,6 +113,8 @@ def compose_registration(
             return general if dense is None or keys & ODD else dense
         case Wrapper():
             return _wrapped(operator, key, keys, kernel)
+        case Taking(make):
+            return make(operator)
         case Unbound():
             raise unbound(operator, key, registration)
         case Fallthrough():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.dispatch.kernel_forms import Boxed, Fallthrough, Kernel, Registration, Wrapper
+from opwright.dispatch.kernel_forms import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
 from opwright.hooks import hooks
 from opwright.keys import DispatchKey, KeySet
 
@@ -22,6 +22,8 @@ def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
     autograd = [key for key in DispatchKey if key.name.startswith("Autograd") and not key.is_alias]
     found |= dict.fromkeys(autograd, _wrapper(_warns))
     found[DispatchKey.Python] = Boxed(_call_handlers)
+    found[DispatchKey.FrontMode] = Taking(lambda operator: hooks.levels().front_of(operator))
+    found[DispatchKey.BackMode] = Taking(lambda operator: hooks.levels().back_of(operator))
     return {key: [_by_default(key, kernel)] for key, kernel in found.items()}
 
 

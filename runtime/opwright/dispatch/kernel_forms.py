@@ -23,6 +23,7 @@ __all__ = [
     "LazyWrapper",
     "Registration",
     "Shim",
+    "Taking",
     "Unbound",
     "UserKernel",
     "Wrapper",
@@ -89,6 +90,14 @@ class Boxed:
     """A function for every operator: `(operator, KeySet, args, kwargs)`."""
 
     function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A kernel of every operator, `make(operator)`, that takes all arguments positionally and does what is to be done
+    by itself: it need not be known what other keys would serve."""
+
+    make: Callable[[Any], Function]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +169,8 @@ class LazyWrapper:
 
 
 Kernel = (
-    Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
-    | LazyWrapper
+    Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | Taking | BackendSelect | Fallthrough | Unbound
+    | Lazy | LazyWrapper
 )  # fmt: skip
 
 

@@ -49,6 +49,10 @@ class KernelHandle:
         find = self._find if keys is not None else self._find_below
         return call_with_arrays(self.operator, bound, keys, find)
 
+    def call(self, *args: Any) -> Any:
+        """Run the kernel with all arguments, bound already, as called with its key alone. Raises RuntimeError."""
+        return self._find(self.key.bit)(*args)
+
     def _find_below(self, keys: int) -> Callable[..., Any]:
         return self._find(keys & (self.key.bit - 1 | PRIVATE))
 

@@ -10,7 +10,7 @@ from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
-from opwright.keys import GRAD, META, PYTHON, TANGENT
+from opwright.keys import FRONT_MODE, GRAD, META, PYTHON, TANGENT
 from opwright.state import with_modes
 from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import install_methods
@@ -28,6 +28,10 @@ class Valued:
         """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".item()").item()
+        if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+            return constant
         if with_modes(self.keys) & PYTHON:
             return aten["_local_scalar_dense.default"](self)
         if self.keys & META:
@@ -42,6 +46,8 @@ class Valued:
             for _ in self.shape:
                 nested = [nested]
             return nested
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".tolist()").tolist()
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
@@ -51,7 +57,10 @@ class Valued:
         if count != 1:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self._read_fake("bool()") if self.keys & META else self.item())
+        if self.keys & FRONT_MODE:
+            return bool(hooks.levels().read(self, "bool()"))
+        is_fake = self.keys & META and not with_modes(self.keys) & PYTHON
+        return bool(self._read_fake("bool()") if is_fake else self.item())
 
     def __int__(self: Any) -> int:
         return int(self._only())
@@ -67,6 +76,8 @@ class Valued:
         return hooks.fakes().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
+        if with_modes(self.keys) & PYTHON:
+            hooks.handlers().data_is_read(self, what)
         if self.keys & META:
             raise hooks.fakes().no_data(self.array, what)
 
@@ -98,6 +109,8 @@ class Valued:
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""
+        if self.keys & FRONT_MODE:
+            return hooks.levels().read(self, ".numpy()").numpy(force=force)
         self._check_data(".numpy()")
         if not force:
             keys = with_modes(self.keys)

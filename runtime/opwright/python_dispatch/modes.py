@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from opwright.dispatch.operator import Operator
+    from opwright.tensors.tensor import Tensor
 
 __all__ = ["ENTERED", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 
@@ -53,6 +54,9 @@ class TorchDispatchMode(ThreadBlock):
         """
         raise NotImplementedError(f"{type(self).__name__} must define __torch_dispatch__")
 
+    def data_is_read(self, tensor: Tensor, what: str) -> None:
+        """Learn that the program reads a tensor's data by what calls no operator, `what`; may raise."""
+
     def _switch_on(self) -> Self:
         ENTERED.set(Entered(self, entered()))
         set_modes(_on(active_modes()))
@@ -61,11 +65,11 @@ class TorchDispatchMode(ThreadBlock):
 
 def _on(modes: Modes | None) -> Modes:
     """Return the modes given, but that calls reach the handlers of dispatch modes."""
-    return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask)
+    return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask, modes.top)
 
 
 def _off(modes: Modes | None) -> Modes | None:
-    return None if modes is None else Modes(modes.include & ~PYTHON, modes.mask)
+    return None if modes is None else Modes(modes.include & ~PYTHON, modes.mask, modes.top)
 
 
 def leave(innermost: Entered, modes: Modes) -> None:

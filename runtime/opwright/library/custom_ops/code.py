@@ -35,7 +35,7 @@ _BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
 
 def unrecorded(modes: Modes) -> Modes:
     """Return the modes given, without autograd."""
-    return Modes(modes.include, modes.mask & _BELOW_AUTOGRAD)
+    return Modes(modes.include, modes.mask & _BELOW_AUTOGRAD, modes.top)
 
 
 # What rendered code names.

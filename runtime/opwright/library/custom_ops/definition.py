@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar
 from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
+from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
 from opwright.dispatch.meta_formulas import FORMULAS, MetaFormula
@@ -20,7 +21,6 @@ from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
-from opwright.library.custom_ops import vmap_rules
 from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -261,7 +261,7 @@ class CustomOpDef(Generic[P, R]):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+                self._registered.current().hold("vmap", REGISTERED.put(self._qualname, function))
             return function
 
         return register if func is None else register(func)

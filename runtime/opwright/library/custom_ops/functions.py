@@ -9,6 +9,7 @@ from typing import Any
 
 from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import as_dtype
+from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, Wrapper
 from opwright.dispatch.meta_formulas import FORMULAS
@@ -16,7 +17,6 @@ from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import Removable, register
 from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
-from opwright.library.custom_ops import vmap_rules
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
@@ -95,7 +95,7 @@ def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | Non
     name = find_operator(_name(op)).name
 
     def register_function(function: Function) -> Function:
-        _library(name, lib).keep(lambda: vmap_rules.add(name, function))
+        _library(name, lib).keep(lambda: REGISTERED.put(name, function))
         return function
 
     return register_function if func is None else register_function(func)

@@ -1,18 +1,12 @@
-"""The rules by which `vmap` runs operators, as users registered them: kept here, for the interpreter to find.
-
-A rule is `function(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`.
-"""
+"""The rules that `register_vmap` keeps, by the names that they had here before `opwright.batching.tables` had them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from opwright.dispatch.rule_table import RuleTable
+from opwright.batching.tables import REGISTERED, VmapRule
 
-__all__ = ["RULES", "VmapRule", "add", "find"]
+__all__ = ["VmapRule", "add", "find"]
 
-VmapRule = Callable[..., Any]
-RULES: Final[RuleTable[VmapRule]] = RuleTable()
-add: Final = RULES.put
-find: Final = RULES.find
+add: Final = REGISTERED.put
+find: Final = REGISTERED.find

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from opwright.batching.tables import REGISTERED
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet, find_packet
 from opwright.errors import OpCheckError
-from opwright.library.custom_ops import CustomOpDef, vmap_rules
+from opwright.library.custom_ops import CustomOpDef
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.dynamic import check_dynamic
 from opwright.testing.checking.fakes import check_fake
@@ -115,7 +116,7 @@ def operator_of(op: object) -> Operator:
 def tests_of(operator: Operator, test_utils: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the tests that are asked for; None stands for the usual ones. Raises ValueError."""
     if test_utils is None:
-        return _DEFAULT if vmap_rules.find(operator.name) is None else (*_DEFAULT, "test_vmap")
+        return _DEFAULT if REGISTERED.find(operator.name) is None else (*_DEFAULT, "test_vmap")
     if test_utils == "ALL":
         return _ALL
     asked = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from opwright.autograd import no_grad
+from opwright.batching.tables import REGISTERED
 from opwright.dispatch.aten import aten
 from opwright.errors import ContractError
-from opwright.library.custom_ops import vmap_rules
 from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call
 from opwright.testing.closeness import assert_close
@@ -26,7 +26,7 @@ class VmapInfo(NamedTuple):
 def check_vmap(call: Call, *, atol: float | None = None, rtol: float | None = None) -> None:
     """Raise ContractError where the rule's result, for a batch of one argument or of all, is not that of a loop over
     the samples; what the rule raises. Without a rule there is nothing to check."""
-    rule = vmap_rules.find(call.operator.name)
+    rule = REGISTERED.find(call.operator.name)
     if rule is None:
         return
     with no_grad():

@@ -1,0 +1,1 @@
+"""The room of `opwright.vmap`: the interpreter that computes many samples in one call, and its rules."""

@@ -1,0 +1,98 @@
+"""Rules of users: `function(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opwright.batching.batching import Batching, Randomness
+from opwright.batching.tables import BatchRule, VmapRule
+from opwright.errors import ContractError
+from opwright.levels.inside import InsideArray
+from opwright.levels.kernels import mapped
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["VmapInfo", "batched_results", "dims_of", "registered_rule", "values_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class VmapInfo:
+    """The facts that a rule is told of the `vmap` around the call."""
+
+    batch_size: int
+    randomness: Randomness
+
+
+def registered_rule(operator: Operator, function: VmapRule) -> BatchRule:
+    """Return a user's rule as the level calls it."""
+    split = operator.signature.split
+
+    def rule(level: Batching, *args: Any) -> Any:
+        positional, keywords = split(args)
+        in_dims = tuple([dims_of(level, value) for value in positional])
+        values = [values_of(level, value) for value in positional]
+        named = {name: values_of(level, value) for name, value in keywords.items()}
+        answer = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
+        return batched_results(level, operator.name, answer)
+
+    return rule
+
+
+def dims_of(level: Batching, value: Any) -> Any:
+    """Return the batch dimension of an argument, None where there is none; for a list, a list of them."""
+    if type(value) is list and any(isinstance(each, Tensor) for each in value):
+        return [dims_of(level, each) for each in value]
+    return value.array.dim if level.is_batched(value) else None
+
+
+def values_of(level: Batching, value: Any) -> Any:
+    """Return an argument with the values of its batched tensors in place of them."""
+    return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
+
+
+def _is_at(tensor: Tensor, level: Batching) -> bool:
+    return type(tensor.array) is InsideArray and tensor.array.level is level
+
+
+def batched_results(level: Batching, name: str, answer: Any) -> Any:
+    """Return what a rule gave as batched tensors. Raises ContractError for what is no `(output, out_dims)`."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ContractError(
+            f"the vmap rule of {name} returned {answer!r:.80}: Expected it to return (output, out_dims), where "
+            "out_dims says which dimension of each output is the batch, None where there is none"
+        )
+    output, dims = answer
+    return _put(level, name, output, dims)
+
+
+def _put(level: Batching, name: str, output: Any, dims: Any) -> Any:
+    if isinstance(output, tuple | list):
+        if isinstance(dims, tuple | list):
+            if len(dims) != len(output):
+                raise ContractError(
+                    f"the vmap rule of {name} returned {len(output)} outputs, but out_dims for {len(dims)}: Expected "
+                    "output and out_dims to have the same structure"
+                )
+            made = [_put(level, name, *pair) for pair in zip(output, dims, strict=True)]
+        else:
+            made = [_put(level, name, each, dims) for each in output]
+        return type(output)(made) if type(output) in (tuple, list) else tuple(made)
+    if not isinstance(output, Tensor):
+        return output
+    if dims is None:
+        return level.put(level.repeated(output), 0)
+    if type(dims) is not int or not -output.ndim <= dims < output.ndim:
+        raise ContractError(
+            f"the vmap rule of {name} returned the out_dim {dims!r} for an output of {output.ndim} dimensions: it is "
+            "an int that names one of them, or None"
+        )
+    found = level.put(output, dims % output.ndim)
+    if output.shape[dims] != level.size:
+        raise ContractError(
+            f"the vmap rule of {name} returned an output of shape {list(output.shape)} with the batch in dimension "
+            f"{dims}, but the batch has {level.size} samples"
+        )
+    return found

@@ -1,0 +1,113 @@
+"""The rule that serves an operator, and the order in which rules are looked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opwright.batching.batching import Batching
+from opwright.batching.loop import looping
+from opwright.batching.randomness import is_drawing, is_random, random_rule
+from opwright.batching.registered import registered_rule
+from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
+from opwright.dispatch.kernel_forms import Composite, Lazy
+from opwright.dispatch.kernel_handles import KernelHandle
+from opwright.dispatch.registry import registry
+from opwright.keys import DispatchKey
+from opwright.levels.inside import InsideArray
+from opwright.levels.interpreter import Serve
+from opwright.state import Modes, reset_modes, set_modes
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["kind_of_rule", "serving"]
+
+_COMPOSITES = DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd
+
+
+def serving(operator: Operator) -> Serve:
+    """Return what serves an operator's calls: its rule where an argument is batched, else one call for all samples.
+
+    Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; for random
+    operators what `randomness` says; the rule of the generated package; what the operator is composed of; a loop.
+    """
+    kernel = _handle(operator, DispatchKey.Batched)
+    if kernel is not None:
+        return lambda level, modes, *args: kernel(*args)
+    load = GENERATED.find_unloaded(operator.name)
+    if load is not None:
+        load()
+    if (given := REGISTERED.find(operator.name)) is not None:
+        return _by_rule(operator, registered_rule(operator, given))
+    if is_random(operator):
+        return _by_rule(operator, random_rule(operator), is_always=True)
+    if (family := GENERATED.find(operator.name)) is not None:
+        return _by_rule(operator, family.rule_of(operator))
+    for key in _COMPOSITES:
+        if (decomposition := _handle(operator, key)) is not None:
+            return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
+    return _by_rule(operator, looping(operator))
+
+
+def kind_of_rule(operator: Operator) -> str:
+    """Return where the rule of an operator comes from: `registered`, `random`, `generated`, `decomposed`, `loop`."""
+    if (load := GENERATED.find_unloaded(operator.name)) is not None:
+        load()
+    if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
+        return "registered"
+    if is_random(operator):
+        return "random"
+    if GENERATED.find(operator.name) is not None:
+        return "generated"
+    return "decomposed" if any(_handle(operator, key) is not None for key in _COMPOSITES) else "loop"
+
+
+def _handle(operator: Operator, key: DispatchKey) -> KernelHandle | None:
+    with registry.lock:
+        known = operator.registrations.get(key)
+    if not known or (key is DispatchKey.CompositeExplicitAutograd and not _is_composite(known[-1].kernel)):
+        return None
+    runtime = DispatchKey.CPU if key is DispatchKey.CompositeExplicitAutograd else DispatchKey.AutogradCPU
+    return KernelHandle(operator, key if key.bit else runtime, known[-1])
+
+
+def _is_composite(kernel: Any) -> bool:
+    """Whether a kernel surely is one over other operators: one of a user's may read the data."""
+    return isinstance(kernel, Composite) or (isinstance(kernel, Lazy) and kernel.is_composite)
+
+
+def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Serve:
+    tensors = operator.signature.tensors
+
+    def serve(level: Batching, modes: Modes, *args: Any) -> Any:
+        is_batched = is_always
+        for position, is_list, *_ in tensors:
+            value = args[position]
+            if value is None:
+                continue
+            if is_list:
+                if level.any_batched(value):
+                    is_batched = True
+            elif type(value.array) is InsideArray and value.array.level is level:
+                is_batched = True
+                break
+        token = set_modes(level.below(modes))
+        try:
+            return rule(level, *args) if is_batched else operator.call(*args)
+        finally:
+            reset_modes(token)
+
+    return serve
+
+
+def _by_parts(decomposition: KernelHandle) -> BatchRule:
+    """Return the rule that calls the operators that an operator is composed of, each of which comes to the level."""
+
+    def rule(level: Batching, *args: Any) -> Any:
+        token = set_modes(level.within())
+        try:
+            return decomposition.call(*args)
+        finally:
+            reset_modes(token)
+
+    return rule

@@ -1,0 +1,228 @@
+"""`vmap` itself: trees of arguments in, trees of results out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final, get_args
+
+from opwright.batching.batching import Batching, Randomness
+from opwright.dispatch.aten import aten
+from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["vmap"]
+
+Function = Callable[..., Any]
+Dims = Any  # an int, None, or a tree of them
+
+
+def vmap(
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: Randomness = "error", *,
+    chunk_size: int | None = None,
+) -> Function:  # fmt: skip
+    """Return the function that computes `func` for a batch of samples in one call.
+
+    `in_dims` says which dimension of each argument counts the samples, None for arguments that are the same for all: an
+    int for all arguments, or a tree of the structure of the arguments, of which a leaf may stand for a subtree.
+    `out_dims` says where results have that dimension. Arguments by name are batched in dimension 0. Random operators
+    raise an error, or draw `different` numbers for samples, or the `same`. With `chunk_size` so many samples are
+    computed at a time. Raises ValueError where dimensions and arguments do not fit. Semantics: `torch.func.vmap`.
+    """
+    if randomness not in get_args(Randomness):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0, got {chunk_size!r}")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(func, in_dims, out_dims, args, kwargs)
+        if chunk_size is None or chunk_size >= call.size:
+            return call.whole(randomness)
+        return call.in_chunks(chunk_size, randomness)
+
+    return wrapped
+
+
+class _Call:
+    """One call: its arguments taken apart, and the dimensions that count samples."""
+
+    def __init__(self, func: Function, in_dims: Dims, out_dims: Dims, args: tuple[Any, ...], kwargs: Any) -> None:
+        self.func = func
+        self.name = _name_of(func)
+        self.out_dims = out_dims
+        self.leaves, self.spec = tree_flatten(args)
+        self.dims = self._dims(in_dims, args)
+        self.named, self.named_spec = tree_flatten(kwargs)
+        self.size = self._size()
+
+    def _dims(self, in_dims: Dims, args: tuple[Any, ...]) -> list[int | None]:
+        if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
+            raise ValueError(
+                f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially "
+                f"nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            )
+        if not args:
+            raise ValueError(
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+                "vmap over a function with no inputs. The latter is unsupported."
+            )
+        flat = _broadcast(in_dims, self.spec)
+        if flat is None:
+            raise ValueError(
+                f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+                f"inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
+            )
+        return [self._checked(in_dims, *pair) for pair in zip(self.leaves, flat, strict=True)]
+
+    def _checked(self, in_dims: Dims, value: Any, dim: Any) -> int | None:
+        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for an input"
+        if dim is None:
+            return None
+        if type(dim) is not int:
+            raise ValueError(f"{about}, but in_dim must be either an integer dimension or None.")
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"{about} but the input is of type {type(value)}. We cannot vmap over non-Tensor arguments, please use "
+                "None as the respective in_dim"
+            )
+        if not -value.ndim <= dim < value.ndim:
+            raise ValueError(
+                f"{about} of dimensionality {value.ndim} so expected in_dim to satisfy "
+                f"-{value.ndim} <= in_dim < {value.ndim}."
+            )
+        return dim % value.ndim
+
+    def _size(self) -> int:
+        named = [each for each in self.named if isinstance(each, Tensor) and each.ndim]
+        sizes = [v.shape[dim] for v, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
+        sizes += [each.shape[0] for each in named]
+        if not sizes:
+            raise ValueError(
+                f"vmap({self.name}, ...)(<inputs>): at least one input must be a Tensor with a dimension that counts "
+                "samples: every in_dim is None"
+            )
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+                f"mapped dimension in vmap({self.name})"
+            )
+        size: int = sizes[0]
+        return size
+
+    def whole(self, randomness: Randomness) -> Any:
+        """Return the results of all samples at once."""
+        leaves, spec, dims = self._run(self.leaves, self.named, self.size, randomness)
+        return tree_unflatten([_placed(each, dim) for each, dim in zip(leaves, dims, strict=True)], spec)
+
+    def in_chunks(self, count: int, randomness: Randomness) -> Any:
+        """Return the results of all samples, of which `count` are computed at a time."""
+        parts: list[list[Any]] = []
+        spec: TreeSpec | None = None
+        dims: list[int | None] = []
+        for start in range(0, self.size, count):
+            taken = min(count, self.size - start)
+            leaves = [_part(v, dim, start, taken) for v, dim in zip(self.leaves, self.dims, strict=True)]
+            named = [_part(v, 0, start, taken) if _is_batch(v) else v for v in self.named]
+            found, spec, dims = self._run(leaves, named, taken, randomness)
+            parts.append(found)
+        assert spec is not None  # there is at least one sample
+        whole = [aten["cat.default"](list(each), 0) for each in zip(*parts, strict=True)]
+        return tree_unflatten([_placed(each, dim) for each, dim in zip(whole, dims, strict=True)], spec)
+
+    def _run(
+        self, leaves: Sequence[Any], named: Sequence[Any], size: int, randomness: Randomness
+    ) -> tuple[list[Any], TreeSpec, list[int | None]]:
+        """Return the results, in which the samples come first, their structure, and where the samples are to be."""
+        with Batching(size, randomness) as level:
+            given = [v if dim is None else level.put(v, dim) for v, dim in zip(leaves, self.dims, strict=True)]
+            by_name = [level.put(v, 0) if _is_batch(v) else v for v in named]
+            output = self.func(*tree_unflatten(given, self.spec), **tree_unflatten(by_name, self.named_spec))
+            results, spec = tree_flatten(output)
+            dims = self._out_dims(spec)
+            values = [self._value(level, each, dim) for each, dim in zip(results, dims, strict=True)]
+        return values, spec, dims
+
+    def _out_dims(self, spec: TreeSpec) -> list[int | None]:
+        out_dims = self.out_dims
+        flat = _broadcast(out_dims, spec)
+        if flat is None:
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+                f"structure of outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has "
+                f"structure {spec}."
+            )
+        for each in flat:
+            if each is not None and type(each) is not int:
+                raise ValueError(
+                    f"vmap({self.name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+                    f"collection of ints representing where in the outputs the vmapped dimension should appear."
+                )
+        return flat
+
+    def _value(self, level: Batching, output: Any, dim: int | None) -> Any:
+        if not isinstance(output, Tensor):
+            raise ValueError(
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(output)}. Did you "
+                "mean to set out_dims= to None for output?"
+                if dim is None
+                else f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(output)} as a "
+                "return."
+            )
+        if dim is None:
+            if level.is_batched(output):
+                raise ValueError(
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
+                )
+            return output
+        found = level.front(output)
+        return level.repeated(output) if found is None else found
+
+
+_ATOMS: Final = (int, type(None))
+
+
+def _broadcast(dims: Dims, spec: TreeSpec) -> list[Any] | None:
+    """Return a dimension for each leaf of a structure, of which a leaf of `dims` may stand for a part; None where the
+    two do not fit."""
+    if isinstance(dims, _ATOMS):
+        return [dims] * spec.num_leaves
+    _, own = tree_flatten(dims, is_leaf=lambda value: value is None)
+    if own.is_leaf():
+        return [dims] * spec.num_leaves
+    if own.num_children != spec.num_children or own.type is not spec.type or own.context != spec.context:
+        return None
+    found: list[Any] = []
+    for child, part in zip(_children(dims), spec.children, strict=True):
+        each = _broadcast(child, part)
+        if each is None:
+            return None
+        found += each
+    return found
+
+
+def _children(dims: Any) -> list[Any]:
+    return list(dims.values()) if isinstance(dims, dict) else list(dims)
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.ndim > 0
+
+
+def _part(value: Any, dim: int | None, start: int, count: int) -> Any:
+    return value if dim is None else aten["narrow.default"](value, dim, start, count)
+
+
+def _placed(value: Any, dim: int | None) -> Any:
+    """Return a result with the samples in another dimension than the first."""
+    if dim is None or dim == 0:
+        return value
+    if not -value.ndim <= dim < value.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})"
+        )
+    return aten["movedim.int"](value, 0, dim)
+
+
+def _name_of(func: Function) -> str:
+    return getattr(func, "__name__", None) or repr(func)

@@ -1,0 +1,170 @@
+"""The interpreters of derivatives: at their level the kernels of Autograd run, and what these call goes on below.
+
+Note [Levels] of `opwright.levels.interpreter` says how. A tensor of such a level has an edge of its own, a tangent of
+its own, and counts writes for itself, so that a derivative can be taken of a computation that takes derivatives.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from opwright.autograd.function import check_setup_context
+from opwright.autograd.tangents import Level, current_level
+from opwright.keys import (
+    ADINPLACEORVIEW,
+    AUTOGRAD,
+    BACK_MODE,
+    FRONT_MODE,
+    FUNCTIONALIZE,
+    GRAD,
+    INFERENCE,
+    NO_GRAD,
+    PYTHON,
+    TANGENT,
+    VIEW,
+)
+from opwright.levels.inside import is_inside, put_inside, value_of
+from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.kernels import mapped, values_at
+from opwright.state import MODES, Modes, active_modes, reset_modes, set_modes
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["Differentiation", "ForwardDifferentiation", "enter_dual_level"]
+
+# What is true of a level alone, of included and of allowed bits.
+_INCLUDED: Final = NO_GRAD | INFERENCE | TANGENT
+_ALLOWED: Final = GRAD | VIEW | TANGENT | AUTOGRAD | ADINPLACEORVIEW
+# What serves calls with values alone: handlers see no tensors of a level.
+_OF_VALUES: Final = FRONT_MODE | PYTHON | FUNCTIONALIZE
+
+
+class Differentiation(Interpreter):
+    """A level at which calls are recorded: that of `grad`, `vjp`, and what is made of them."""
+
+    __slots__ = ("_at",)
+    name: ClassVar[str] = "grad"
+    shown_as: ClassVar[str] = "GradTrackingTensor"
+    _is_recorded: ClassVar[bool] = True
+    _sees_tangents: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at: tuple[Modes | None, Modes | None] = (None, None)
+
+    @classmethod
+    def serving(cls, operator: Operator) -> Serve:
+        """Return what runs the kernels of Autograd on the arguments, as tensors of the level."""
+        written = operator.signature.written
+
+        def serve(self: Differentiation, modes: Modes, *args: Any) -> Any:
+            for place in written:
+                mapped(args[place], lambda tensor: self._check_is_own(tensor, operator))
+            lifted = [mapped(value, self.lift) for value in args]
+            token = set_modes(self.modes_at(modes))
+            try:
+                return operator.call(*lifted)
+            finally:
+                reset_modes(token)
+
+        return serve
+
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function` on tensors of the level: it is recorded here, and called below in turn."""
+        check_setup_context(function)
+
+        def forward(*given: Any, **named: Any) -> Any:
+            now = active_modes()
+            assert now is not None  # the level is on
+            values = [values_at(self, value) for value in given]
+            token = set_modes(self.below(now))
+            try:
+                result = function.apply(*values, **named)
+            finally:
+                reset_modes(token)
+            known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
+            return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
+
+        lifted = tuple([mapped(value, self.lift) for value in args])
+        token = set_modes(self.modes_at(modes))
+        try:
+            return function.call(forward, lifted, kwargs)
+        finally:
+            reset_modes(token)
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
+        return tensor if is_inside(tensor, self) else put_inside(tensor, self, keys=BACK_MODE)
+
+    def out_of(self, value: Any) -> Any:
+        """Return the value of a tensor of this level; anything else as it is."""
+        return value_of(value) if is_inside(value, self) else value
+
+    def _check_is_own(self, tensor: Tensor, operator: Operator) -> None:
+        if not is_inside(tensor, self):
+            raise RuntimeError(
+                f"During a grad (vjp, jvp, grad, etc) transform, {operator.name} would write to a captured Tensor, one "
+                "that the function neither was given nor made: that is not supported. Give the function this Tensor as "
+                "an argument, and return what it becomes"
+            )
+
+    def _modes_within(self, outer: Modes) -> Modes:
+        include = outer.include & ~_INCLUDED | FRONT_MODE
+        mask = outer.mask | _ALLOWED
+        if self._sees_tangents:
+            return Modes(include | TANGENT | outer.include & NO_GRAD, mask & (outer.mask | ~(GRAD | VIEW)), self)
+        return Modes(include, mask & ~TANGENT, self)
+
+    def modes_at(self, modes: Modes) -> Modes:
+        """Return the modes in which calls of these modes are served on tensors of the level."""
+        before, made = self._at
+        if before is not modes or made is None:
+            made = Modes(modes.include | BACK_MODE, modes.mask & ~_OF_VALUES, self)
+            self._at = modes, made
+        return made
+
+    def _modes_below(self, modes: Modes) -> Modes | None:
+        outer = self.outer or _NOTHING
+        include = modes.include & ~(_INCLUDED | FRONT_MODE | BACK_MODE) | outer.include & (_INCLUDED | FRONT_MODE)
+        restored = _ALLOWED | _OF_VALUES
+        mask = modes.mask & ~restored | outer.mask & restored
+        if not include and mask == -1 and outer.top is None:
+            return None
+        return Modes(include, mask, outer.top)
+
+
+class ForwardDifferentiation(Differentiation):
+    """A level at which tangents go through calls: that of `jvp`, and of what is made of it."""
+
+    __slots__ = ("dual",)
+    dual: Level
+    name: ClassVar[str] = "jvp"
+    _sees_tangents: ClassVar[bool] = True
+    _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES, current_level)
+
+    def __init__(self, number: int = 0) -> None:
+        super().__init__()
+        self.dual = Level(number, self)
+
+    def _switch_on(self) -> Interpreter:
+        super()._switch_on()
+        current_level.set(self.dual)
+        return self
+
+    def _switched_off(self) -> None:
+        self.dual.close()
+        super()._switched_off()
+
+
+def enter_dual_level(number: int) -> None:
+    """Enter a level of forward mode within others, which `exit_dual_level` leaves."""
+    level = ForwardDifferentiation(number)
+    level.dual.leave = functools.partial(level.__exit__, None, None, None)
+    level.__enter__()
+
+
+_NOTHING: Final = Modes(0, -1)

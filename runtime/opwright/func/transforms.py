@@ -1,0 +1,245 @@
+"""`grad`, `grad_and_value`, `vjp`, `jvp`: derivatives of functions, as functions. Semantics: `torch.func`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opwright.arrays.dtypes import INEXACT, dtype_name
+from opwright.autograd.differentiate import grad as gradients_of
+from opwright.autograd.forward_ad import make_dual, unpack_dual
+from opwright.func.levels import Differentiation, ForwardDifferentiation
+from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["grad", "grad_and_value", "jvp", "vjp"]
+
+Function = Callable[..., Any]
+
+
+def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
+    """Return the function that gives the gradient of `func` with respect to the arguments at `argnums`, a tuple of them
+    where that is one. `func` returns a scalar Tensor; with `has_aux`, that and anything else, which is returned too.
+
+    Raises RuntimeError where `func` returns something else. Semantics: `torch.func.grad`.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        found, result = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (found, result[1]) if has_aux else found
+
+    return wrapper
+
+
+def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
+    """Return the function that gives the gradient, as `grad` does, and what `func` returns.
+
+    Semantics: `torch.func.grad_and_value`.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def _grad_and_value(
+    func: Function, argnums: int | tuple[int, ...], has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    places = places_of(argnums, len(args))
+    with Differentiation() as level:
+        given = list(args)
+        for place in places:
+            given[place] = _tracked(given[place], level, "grad")
+        chosen = [given[place] for place in places]
+        leaves, spec = tree_flatten(chosen)
+        result = func(*given, **tree_map(lambda each: each, kwargs))
+        output = pair_of("grad", result)[0] if has_aux else result
+        _check_scalar(output)
+        found = _gradients([output], [None], leaves)
+        trees = tree_unflatten([level.out_of(each) for each in found], spec)
+        answer = tree_map(lambda each: level.out_of(each), result)
+    return (trees[0] if isinstance(argnums, int) else tuple(trees)), answer
+
+
+def places_of(argnums: Any, count: int) -> list[int]:
+    """Return positions from the front. Raises RuntimeError for what is none."""
+    several = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not several or not all(type(each) is int for each in several):
+        raise RuntimeError(f"argnums must be int or a tuple of ints, and name an argument, but it is {argnums!r}")
+    for each in several:
+        if not -count <= each < count:
+            raise RuntimeError(f"Got argnum={each}, but only {count} positional inputs")
+    places = [each % count for each in several]
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"argnums elements must be unique, but they are {argnums!r}")
+    return places
+
+
+def _tracked(tree: Any, level: Differentiation, name: str) -> Any:
+    """Return an argument with its Tensors as ones of the level that require grad."""
+
+    def track(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if value.dtype not in INEXACT:
+            raise RuntimeError(
+                f"{name}: a Tensor of {dtype_name(value.dtype)} has no gradient: only Tensors of floating point and "
+                "complex dtype can require gradients"
+            )
+        return _leaf(value, level)
+
+    return tree_map(track, tree)
+
+
+def _leaf(value: Tensor, level: Differentiation) -> Tensor:
+    made = level.lift(value)
+    if made is value:  # it is of this level already: it was an argument twice
+        return made
+    return made.requires_grad_()
+
+
+def pair_of(name: str, result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(
+            f"{name}: with has_aux=True the function returns a tuple (output, aux), but it returned "
+            f"{type(result).__name__}" + (f" of length {len(result)}" if isinstance(result, tuple) else "")
+        )
+    return result
+
+
+def _check_scalar(output: Any) -> None:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(
+            f"Expected f(*args) to return a Tensor, but it returned {type(output).__name__}: grad differentiates one "
+            "scalar Tensor (has_aux=True is for further results)"
+        )
+    if output.ndim:
+        raise RuntimeError(
+            f"Expected f(*args) to return a scalar tensor, but it has {output.ndim} dims: grad differentiates a scalar "
+            "(vjp and jacrev take others)"
+        )
+
+
+def _gradients(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], inputs: Sequence[Any]) -> list[Any]:
+    """Return the gradients of Tensors among the inputs, zeros where outputs do not depend on one."""
+    wanted = [each for each in inputs if isinstance(each, Tensor)]
+    kept = [(output, given) for output, given in zip(outputs, grads, strict=True) if output.requires_grad]
+    if not kept:
+        found: Sequence[Any] = [None] * len(wanted)
+    else:
+        outs, given_grads = zip(*kept, strict=True)
+        found = gradients_of(outs, wanted, given_grads, create_graph=True, allow_unused=True)
+    each = iter(
+        [value.new_zeros(value.shape) if made is None else made for value, made in zip(wanted, found, strict=True)]
+    )
+    return [next(each) if isinstance(value, Tensor) else None for value in inputs]
+
+
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """Return what `func` gives for `primals`, and a function from vectors, one for each output, to their products with
+    the jacobian. With `has_aux` the function returns `(output, aux)`, and `aux` comes last.
+
+    Semantics: `torch.func.vjp`.
+    """
+    level = Differentiation()
+    with level:
+        tracked = _tracked(primals, level, "vjp")
+        result = func(*tracked)
+        output, aux = pair_of("vjp", result) if has_aux else (result, None)
+        outputs, spec = tree_flatten(output)
+        for each in outputs:
+            if not isinstance(each, Tensor):
+                raise RuntimeError(
+                    f"vjp(f, *primals): Expected f(*primals) to return only Tensors, but it returned "
+                    f"{type(each).__name__}"
+                )
+        leaves, structure = tree_flatten(tracked)
+        answer = tree_map(lambda each: level.out_of(each), output)
+        shown_aux = tree_map(lambda each: level.out_of(each), aux)
+    pullback = _Pullback(level, outputs, spec, leaves, structure)
+    return (answer, pullback, shown_aux) if has_aux else (answer, pullback)
+
+
+class _Pullback:
+    """The function that `vjp` returns: it enters the level again, at the place that it had."""
+
+    def __init__(
+        self, level: Differentiation, outputs: list[Tensor], spec: TreeSpec, leaves: list[Any], structure: TreeSpec
+    ) -> None:
+        self._level = level
+        self._outputs = outputs
+        self._spec = spec
+        self._leaves = leaves
+        self._structure = structure
+
+    def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """Return a tuple of the products, one for each of the primals."""
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        grads, spec = tree_flatten(given)
+        if spec != self._spec:
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function: cotangents are {spec}, and outputs {self._spec}"
+            )
+        with self._level as level:
+            found = _gradients(self._outputs, [level.lift(each) for each in grads], self._leaves)
+            return tree_unflatten([level.out_of(each) for each in found], self._structure)
+
+
+def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """Return what `func` gives for `primals`, a tuple of its arguments, and the product of its jacobian with the
+    `tangents`; with `has_aux` the function returns `(output, aux)`, and `aux` comes last.
+
+    `strict` makes it an error if an output does not depend on an input. Semantics: `torch.func.jvp`.
+    """
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): Expected primals and tangents to be tuples of arguments, but they are "
+            f"{type(primals).__name__} and {type(tangents).__name__}"
+        )
+    values, spec = tree_flatten(primals)
+    directions, structure = tree_flatten(tangents)
+    if spec != structure or not values:
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): Expected primals and tangents to have the same python structure, and to be "
+            f"non-empty: they are {spec} and {structure}"
+        )
+    with ForwardDifferentiation() as level:
+        duals = [_dual(*pair) for pair in zip(values, directions, strict=True)]
+        result = func(*tree_unflatten(duals, spec))
+        output, aux = pair_of("jvp", result) if has_aux else (result, None)
+        leaves, outputs = tree_flatten(output)
+        parts = [_parts(each, level, strict) for each in leaves]
+        shown_aux = tree_map(lambda each: level.out_of(each), aux)
+    answer = tuple(tree_unflatten([part[place] for part in parts], outputs) for place in (0, 1))
+    return (*answer, shown_aux) if has_aux else answer
+
+
+def _dual(primal: Any, tangent: Any) -> Tensor:
+    for name, value in (("primals", primal), ("tangents", tangent)):
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"jvp(f, primals, tangents): Expected {name} to have only Tensors, but there is {type(value).__name__}"
+            )
+    return make_dual(primal, tangent)
+
+
+def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[Any, Any]:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): Expected f(*primals) to return only Tensors, but it returned "
+            f"{type(output).__name__}"
+        )
+    primal, tangent = unpack_dual(output)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs, so that its "
+                "tangent would be zeros"
+            )
+        tangent = primal.new_zeros(primal.shape)
+    return level.out_of(primal), level.out_of(tangent)

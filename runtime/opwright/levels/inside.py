@@ -1,0 +1,126 @@
+"""Tensors of a level: each shows the metadata of its value, a tensor of a level further out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from opwright.arrays.dtypes import DType
+from opwright.arrays.layouts import Shape
+from opwright.arrays.storage import Extra, Storage
+from opwright.fake.arrays import MetaArray, Place, place_on
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, ODD
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.levels.interpreter import Interpreter
+
+__all__ = ["InsideArray", "is_inside", "put_inside", "value_of", "wrap_inside"]
+
+# What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
+_SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
+
+
+class InsideArray(MetaArray):
+    """The array of a tensor of a level, without data of its own: it shows the `value`'s metadata.
+
+    Where the value holds many samples, it shows one of them: `dim` is the value's dimension that counts them.
+    """
+
+    __slots__ = ("dim", "level", "value")
+    value: Tensor
+    level: Interpreter
+    dim: int | None
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        """Return the sizes of a sample."""
+        return self._of_sample(self.value.shape)
+
+    @property
+    def strides(self) -> Shape:  # type: ignore[override]
+        """Return the strides of a sample, in bytes."""
+        size = self.value.dtype.itemsize
+        return tuple([stride * size for stride in self._of_sample(self.value.stride())])
+
+    def _of_sample(self, each: Shape) -> Shape:
+        dim = self.dim
+        return tuple(each) if dim is None else (*each[:dim], *each[dim + 1 :])
+
+    @property
+    def dtype(self) -> DType:  # type: ignore[override]
+        """Return the value's dtype."""
+        return self.value.dtype
+
+    @property
+    def offset(self) -> int:  # type: ignore[override]
+        """Return the bytes in the value's storage before its first element."""
+        return self.value.storage_offset() * self.value.dtype.itemsize
+
+    @property
+    def place(self) -> Place:  # type: ignore[override]
+        """Return the value's device, as arrays without data have one."""
+        return place_on(self.value.device)
+
+    @property
+    def base(self) -> None:  # type: ignore[override]
+        """Return None: what shares its memory is known by the storage of the tensor."""
+        return None
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise RuntimeError(
+            f"{self!r} has no data of its own: a kernel that works on arrays was called with a tensor of {self.level!r}"
+        )
+
+    def __repr__(self) -> str:
+        return f"InsideArray({list(self.shape)}, {self.dtype}, {self.place.device}, {self.level!r})"
+
+
+class _InsideStorage(Storage):
+    """The storage of tensors of a level: its offsets are those of the values."""
+
+    __slots__ = ()
+
+    def offset_of(self, array: Any) -> int:
+        """Return how many elements of the value's storage lie before its first one."""
+        return array.value.storage_offset() if type(array) is InsideArray else super().offset_of(array)
+
+    def apart(self, version: int = 0) -> Storage:
+        """Return the same memory, with a count of writes of its own."""
+        other = _InsideStorage(self.array, self.resizable)
+        other.version = version
+        return other
+
+
+def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, keys: int = 0) -> Tensor:
+    """Return a tensor of a level that has this value. `keys` are added to those it shows of the value's."""
+    array = InsideArray()
+    array.value = value
+    array.level = level
+    array.dim = dim
+    return wrap_inside(array, value.keys, keys)
+
+
+def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
+    """Return a tensor of a level on an array whose value has the keys `shown`. `keys` are added to what it takes over
+    of these. It never says that it is the simple case: that may change with its value."""
+    made = Tensor()
+    made.array = array
+    made.keys = shown & _SHOWN | FRONT_MODE | ODD | keys
+    made.edge = None
+    if keys & BACK_MODE:  # kernels of Autograd look at views and count writes
+        made.keys &= ~BACKENDS
+        made.extra = Extra(_InsideStorage(array))
+    else:
+        made.extra = None
+    return made
+
+
+def is_inside(value: object, level: Interpreter) -> bool:
+    """Whether the value is a tensor of this level."""
+    return isinstance(value, Tensor) and type(value.array) is InsideArray and value.array.level is level
+
+
+def value_of(tensor: Tensor) -> Tensor:
+    """Return the value of a tensor of a level."""
+    value: Tensor = tensor.array.value
+    return value

@@ -1,0 +1,112 @@
+"""Interpreters: transforms that are on, in a stack that the modes of a thread or task hold.
+
+Note [Levels]
+The modes name the innermost interpreter, `top`, and each interpreter keeps the modes that were on when it was entered,
+`outer`: they name the next one. So the stack is immutable, and is left as any other mode is.
+
+While the stack is not empty, every call has the key FrontMode, whose kernel hands the call to `top`. A tensor of its
+level is `inside` it: it shows the metadata of its value, a tensor of a level further out. An interpreter computes on
+values in the modes that `below` gives: those of the moment, but with the next interpreter as `top`. So each call goes
+through the stack from the innermost to the outermost, and reaches kernels with values of no level. Tensors of other
+levels are to an interpreter what ordinary tensors are: constants.
+
+An interpreter that differentiates runs the kernels of Autograd on the tensors of its level itself. They carry the key
+BackMode in place of their backend: its kernel takes the values out, and goes on below. What was switched on and off
+about recording within the transform is true of its level; below is true what was so where it was entered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from opwright.keys import FRONT_MODE
+from opwright.state import MODES, Block, Modes, active_modes, set_modes
+
+if TYPE_CHECKING:
+    from contextvars import ContextVar
+
+    from opwright.dispatch.operator import Operator
+    from opwright.tensors.tensor import Tensor
+
+__all__ = ["Interpreter", "Serve", "innermost"]
+
+# What serves an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
+Serve = Callable[..., Any]
+
+
+class Interpreter(Block):
+    """A transform that is on within its block: subclasses say how they serve an operator.
+
+    `level` counts from 1, the outermost. An interpreter is entered once.
+    """
+
+    __slots__ = ("_memo", "is_open", "level", "outer")
+    name: ClassVar[str] = "transform"  # as errors call it
+    shown_as: ClassVar[str] = "Tensor"  # as its tensors are shown
+    _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = False
+        self.level = 0
+        self.outer: Modes | None = None
+        self._memo: tuple[Modes | None, Modes | None] = (None, None)
+
+    @classmethod
+    def serving(cls, operator: Operator) -> Serve:
+        """Return what serves an operator's calls: a function of the interpreter, the modes, and all arguments."""
+        raise NotImplementedError
+
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function`, whose `apply` was called in these modes."""
+        raise NotImplementedError
+
+    def read(self, tensor: Tensor, what: str) -> Tensor:
+        """Return the value that the data of a tensor of this level is read from; `what` wants it. Raises RuntimeError
+        where a tensor stands for several."""
+        from opwright.levels.inside import value_of
+
+        return value_of(tensor)
+
+    def _switch_on(self) -> Interpreter:
+        if self.is_open:
+            raise RuntimeError(f"{self!r} was entered already")
+        outer = self.outer = active_modes()
+        self.level = 1 if outer is None or outer.top is None else outer.top.level + 1
+        self.is_open = True
+        set_modes(self._modes_within(outer or _NOTHING))
+        return self
+
+    def _switched_off(self) -> None:
+        self.is_open = False
+
+    def _modes_within(self, outer: Modes) -> Modes:
+        return Modes(outer.include | FRONT_MODE, outer.mask, self)
+
+    def below(self, modes: Modes) -> Modes | None:
+        """Return the modes of the calls that serve one of these modes."""
+        before, made = self._memo
+        if before is not modes:
+            made = self._modes_below(modes)
+            self._memo = modes, made
+        return made
+
+    def _modes_below(self, modes: Modes) -> Modes | None:
+        outer = self.outer
+        if outer is not None and outer.top is not None:
+            return Modes(modes.include, modes.mask, outer.top)
+        include = modes.include & ~FRONT_MODE
+        return None if not include and modes.mask == -1 else Modes(include, modes.mask)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at level {self.level}>"
+
+
+def innermost() -> Interpreter | None:
+    """Return the innermost interpreter of this thread or task; None where there is none."""
+    modes = active_modes()
+    return None if modes is None else modes.top
+
+
+_NOTHING: Final = Modes(0, -1)

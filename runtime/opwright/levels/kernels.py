@@ -1,0 +1,121 @@
+"""The kernels of the keys FrontMode and BackMode, for every operator (Note [Levels] in `interpreter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opwright.keys import BACK_MODE
+from opwright.levels.inside import InsideArray, put_inside
+from opwright.levels.interpreter import Interpreter, Serve
+from opwright.state import active_modes, reset_modes, set_modes
+from opwright.tensors.tensor import Tensor, wrap_view
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["back_of", "front_of", "inside_results", "mapped", "values_at"]
+
+Function = Callable[..., Any]
+
+
+def front_of(operator: Operator) -> Function:
+    """Return the kernel of FrontMode: the innermost interpreter serves the call."""
+    known: dict[type[Interpreter], Serve] = {}  # gone with the operator's table, so with what they were made of
+
+    def front(*args: Any) -> Any:
+        modes = active_modes()
+        if modes is None or modes.top is None:
+            return operator.call(*[mapped(value, _out_of_closed) for value in args])
+        top = modes.top
+        serve = known.get(type(top))
+        if serve is None:
+            serve = known[type(top)] = top.serving(operator)
+        return serve(top, modes, *args)
+
+    return front
+
+
+def back_of(operator: Operator) -> Function:
+    """Return the kernel of BackMode: the call goes on below the innermost interpreter, with the values."""
+
+    def back(*args: Any) -> Any:
+        modes = active_modes()
+        assert modes is not None and modes.top is not None  # tensors with the key are made for its calls alone
+        top: Interpreter = modes.top
+        values = [values_at(top, value) for value in args]
+        token = set_modes(top.below(modes))
+        try:
+            result = operator.call(*values)
+        finally:
+            reset_modes(token)
+        return inside_results(operator, top, args, values, result)
+
+    return back
+
+
+def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
+    """Return an argument or a result with the function's answers in place of its tensors, in lists too."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if type(value) is list or isinstance(value, tuple):
+        made = [mapped(each, function) for each in value]
+        return made if type(value) is list else tuple(made)
+    return value
+
+
+def values_at(level: Interpreter, value: Any) -> Any:
+    """Return an argument with the values of the level's tensors in place of these, in lists too."""
+    return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
+
+
+def _is_at(tensor: Tensor, level: Interpreter) -> bool:
+    return type(tensor.array) is InsideArray and tensor.array.level is level
+
+
+def _out_of_closed(tensor: Tensor) -> Tensor:
+    """Return the value of a tensor whose transform has ended. Raises RuntimeError while it is on somewhere."""
+    while type(tensor.array) is InsideArray:
+        level: Interpreter = tensor.array.level
+        if level.is_open:
+            raise RuntimeError(
+                f"a tensor of {level!r} is used where this transform is not on: a function that is transformed returns "
+                "its tensors, it does not hand them to other threads, nor to rules that serve a call below it"
+            )
+        tensor = level.read(tensor, "using it after the transform has ended")
+    return tensor
+
+
+def inside_results(operator: Operator, level: Interpreter, args: Any, values: Any, result: Any) -> Any:
+    """Return the results of a call with values as those of the call with tensors of the level: what was written is the
+    argument itself, a view of a value is a view of the argument."""
+    known = {id(value): each for value, each in _pairs(values, args)}
+    aliases = operator.signature.aliases
+
+    def put(value: Any, alias: int | None) -> Any:
+        if value is None or not isinstance(value, Tensor):
+            return [put(each, alias) for each in value] if type(value) is list else value
+        same = known.get(id(value))
+        if same is not None:
+            return same
+        if alias is not None and isinstance(args[alias], Tensor):
+            array = InsideArray()
+            array.value, array.level, array.dim = value, level, None
+            return wrap_view(args[alias], array)
+        return put_inside(value, level, keys=BACK_MODE)
+
+    if len(aliases) == 1:
+        return put(result, aliases[0])
+    if isinstance(result, tuple | list) and len(result) == len(aliases):
+        return tuple([put(each, alias) for each, alias in zip(result, aliases, strict=True)])
+    return mapped(result, lambda each: put(each, None))
+
+
+def _pairs(values: Any, args: Any) -> list[tuple[Tensor, Tensor]]:
+    found: list[tuple[Tensor, Tensor]] = []
+    for value, arg in zip(values, args, strict=True):
+        if isinstance(value, Tensor):
+            found.append((value, arg))
+        elif type(value) is list:
+            found += [pair for pair in zip(value, arg, strict=True) if isinstance(pair[0], Tensor)]
+    return found

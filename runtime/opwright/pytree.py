@@ -1,0 +1,215 @@
+"""Nested lists, tuples, dicts and classes of users as their leaves and a TreeSpec, as in `torch.utils._pytree`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+__all__ = [
+    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only", "tree_structure",
+    "tree_unflatten", "treespec_pprint",
+]  # fmt: skip
+
+PyTree = Any
+Function = Callable[..., Any]
+IsLeaf = Callable[[Any], bool] | None
+Types = type | tuple[type, ...]
+
+
+class _Kind(NamedTuple):
+    """The way values of a class are taken apart, into children and what else they are, and put together."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[Iterable[Any], Any], Any]
+
+
+_kinds: Final[dict[type, _Kind]] = {
+    list: _Kind(lambda value: (value, None), lambda children, _: list(children)),
+    tuple: _Kind(lambda value: (value, None), lambda children, _: tuple(children)),
+    dict: _Kind(
+        lambda value: (value.values(), list(value)), lambda children, keys: dict(zip(keys, children, strict=True))
+    ),
+    OrderedDict: _Kind(
+        lambda value: (value.values(), list(value)),
+        lambda children, keys: OrderedDict(zip(keys, children, strict=True)),
+    ),
+    defaultdict: _Kind(
+        lambda value: (value.values(), (value.default_factory, list(value))),
+        lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)),
+    ),
+    deque: _Kind(lambda value: (value, value.maxlen), lambda children, longest: deque(children, maxlen=longest)),
+}
+_named: Final = _Kind(lambda value: (value, type(value)), lambda children, cls: cls(*children))
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The structure of a tree: the class of its root (None for a leaf), what else the root is, and its children."""
+
+    type: Any
+    context: Any
+    children: tuple[TreeSpec, ...] = ()
+
+    @property
+    def num_leaves(self) -> int:
+        """Return how many leaves such a tree has."""
+        return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children)
+
+    @property
+    def num_nodes(self) -> int:
+        """Return how many nodes such a tree has, leaves too."""
+        return 1 + sum(child.num_nodes for child in self.children)
+
+    @property
+    def num_children(self) -> int:
+        """Return how many children the root has."""
+        return len(self.children)
+
+    @property
+    def children_specs(self) -> list[TreeSpec]:
+        """Return the structures of the children."""
+        return list(self.children)
+
+    def is_leaf(self) -> bool:
+        """Whether the tree is one leaf."""
+        return self.type is None
+
+    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
+        """Return the tree with these leaves."""
+        return tree_unflatten(leaves, self)
+
+    def __repr__(self) -> str:
+        if self.is_leaf():
+            return "*"
+        return f"TreeSpec({self.type.__name__}, {self.context!r}, [{', '.join(map(repr, self.children))}])"
+
+
+def LeafSpec() -> TreeSpec:
+    """Return the structure of a leaf."""
+    return TreeSpec(None, None)
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Function, **names: Any
+) -> None:
+    """Have values of a class taken apart by `flatten_fn(value)`, which returns children and a context, and put together
+    by `unflatten_fn(children, context)`. Further arguments of PyTorch's, for serialisation, have no effect. Raises
+    ValueError for a class that is registered."""
+    if cls in _kinds:
+        raise ValueError(f"{cls} is already registered as pytree node")
+    _kinds[cls] = _Kind(flatten_fn, unflatten_fn)
+
+
+def _kind_of(tree: Any, is_leaf: IsLeaf) -> tuple[Any, _Kind | None]:
+    if is_leaf is not None and is_leaf(tree):
+        return None, None
+    cls = type(tree)
+    if cls in _kinds:
+        return cls, _kinds[cls]
+    is_named = isinstance(tree, tuple) and tuple in cls.__bases__ and hasattr(cls, "_fields")
+    return (NamedTuple, _named) if is_named else (None, None)
+
+
+def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+    """Return the leaves of a tree, and its structure. `is_leaf` says of further values that they are leaves."""
+    leaves: list[Any] = []
+    return leaves, _flatten_into(leaves, tree, is_leaf)
+
+
+def _flatten_into(leaves: list[Any], tree: PyTree, is_leaf: IsLeaf) -> TreeSpec:
+    cls, kind = _kind_of(tree, is_leaf)
+    if kind is None:
+        leaves.append(tree)
+        return LeafSpec()
+    children, context = kind.flatten(tree)
+    return TreeSpec(cls, context, tuple([_flatten_into(leaves, child, is_leaf) for child in children]))
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
+    """Return the tree of a structure with these leaves. Raises TypeError for no TreeSpec, ValueError for another number
+    of leaves."""
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(f"expected a TreeSpec, but got {type(treespec).__name__}")
+    given = list(leaves)
+    if len(given) != treespec.num_leaves:
+        raise ValueError(f"the structure has {treespec.num_leaves} leaves, but {len(given)} were given")
+    return _build(iter(given), treespec)
+
+
+def _build(leaves: Any, spec: TreeSpec) -> PyTree:
+    if spec.is_leaf():
+        return next(leaves)
+    kind = _named if spec.type is NamedTuple else _kinds[spec.type]
+    return kind.unflatten([_build(leaves, child) for child in spec.children], spec.context)
+
+
+def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterable[Any]:
+    """Go through the leaves of a tree."""
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
+    """Return the leaves of a tree."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
+    """Return the structure of a tree."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Return the tree of what `func` makes of each leaf; further trees of its structure give further arguments. Raises
+    ValueError for one of another structure."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    columns = [leaves]
+    for rest in rests:
+        others, structure = tree_flatten(rest, is_leaf)
+        if structure != spec:
+            raise ValueError(f"trees of two structures: {spec} and {structure}")
+        columns.append(others)
+    return tree_unflatten(map(func, *columns), spec)
+
+
+def tree_map_(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Call `func` for each leaf, and return the tree as it is."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_map_only(types: Types, func: Any = None, tree: Any = None, is_leaf: IsLeaf = None) -> Any:
+    """Return the tree in which `func` was applied to the leaves of these types; others stay."""
+    return tree_map(lambda leaf: func(leaf) if isinstance(leaf, types) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Function, tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether the condition holds for all leaves."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Function, tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether the condition holds for a leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(types: Types, pred: Function, tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether the condition holds for all leaves of these types."""
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, types))
+
+
+def tree_any_only(types: Types, pred: Function, tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether the condition holds for a leaf of these types."""
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, types))
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """Return the structure as text, leaves as `*`."""
+    return repr(tree_unflatten([_Star()] * treespec.num_leaves, treespec))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
