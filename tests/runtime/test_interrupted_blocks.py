@@ -218,7 +218,9 @@ BLOCKS: dict[str, Attempt] = {
     "autograd.saved.disable_saved_tensors_hooks": Attempt(lambda: graph.disable_saved_tensors_hooks("not here")),
     "autograd.saved.saved_tensors_hooks": Attempt(lambda: graph.saved_tensors_hooks(nothing, nothing)),
     "autograd.tangents.ignoring_tangents": Attempt(opwright.autograd.tangents.ignoring_tangents),
-    "library.custom_ops.definition._KernelSwitch": Attempt(lambda: twice.set_kernel_enabled("cpu", False), is_enabled),
+    "library.custom_ops.kernel_switch.KernelSwitch": Attempt(
+        lambda: twice.set_kernel_enabled("cpu", False), is_enabled
+    ),
     "fake.modes.FakeTensorMode": Attempt(opwright.fake.FakeTensorMode),
     "fake_profile.unsafe_generate_fake_kernels": Attempt(
         lambda: opwright.fake_profile.unsafe_generate_fake_kernels(PROFILES), kernels

@@ -36,9 +36,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
         for name, function in autocast.wrapper_names(part.view).items():
-            is_regular = function == views[name].stub
-            row = (autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
-            served[name].append(quoted(autocast.FOLDER) if is_regular else _tuple(*row))
+            written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
+            served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
         for name in part.families:
             served[name].append(quoted("batching"))
         for rule in part.rules:

@@ -76,11 +76,11 @@ def promote_type(dtype: object, *values: Any, device_type: str | None = None) ->
     lower = as_dtype(dtype)
     if lower == float64:
         raise RuntimeError("promote_type: float64 is no dtype that autocast runs operators in")
-    return promoted(lower, values, device_type)
+    return promoted(lower, values, device_type, "promote_type")
 
 
-def promoted(lower: DType, values: Any, device_type: str | None) -> DType:
-    """Return the dtype as `promote_type` does."""
+def promoted(lower: DType, values: Any, device_type: str | None, name: str) -> DType:
+    """Return the dtype as `promote_type` does; errors are about `name`."""
     found = lower
     for tensor in tensors_of(values):
         if not is_eligible(tensor, device_type):
@@ -89,7 +89,7 @@ def promoted(lower: DType, values: Any, device_type: str | None) -> DType:
             found = float32
         elif tensor.dtype != lower:
             raise RuntimeError(
-                f"promote_type: a tensor of {tensor.dtype} is neither of the lower precision {lower} nor float32"
+                f"{name}: a tensor of {tensor.dtype} is neither of the lower precision {lower} nor float32"
             )
     return found
 

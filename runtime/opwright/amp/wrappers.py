@@ -92,13 +92,16 @@ def _without(settings: Settings, device: str, policy: Policy, args: tuple[Any, .
 def _policy(operator: Operator, text: str, with_dtype: str) -> Policy:
     """Return a policy of an operator by its name in schema files."""
     kind, _, hint = text.partition(": ")
+    name = operator.name
     match kind:
         case "lower_precision":
             return _casting(operator, lambda settings, device, _: settings.dtype(device))
         case "float32":
             return _casting(operator, lambda *_: float32)
         case "promote":
-            return _casting(operator, lambda settings, device, args: promoted(settings.dtype(device), args, device))
+            return _casting(
+                operator, lambda settings, device, args: promoted(settings.dtype(device), args, device, name)
+            )
         case "float32_dtype":
             return _with_dtype(operator, with_dtype)
         case "unchanged":
