@@ -7,6 +7,7 @@ import pickle
 import re
 import threading
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 import opwright
 from opwright.fake import FakeTensorMode
-from opwright.fx import GraphModule, Interpreter, from_json, make_fx
+from opwright.fx import GraphModule, Interpreter, from_json, make_fx, symbolic_trace
 from opwright.library import custom_op
 from opwright.symbolic import ShapeEnv
 
@@ -181,6 +182,36 @@ def test_a_graph_is_traced_again_as_it_is() -> None:
     assert calls(again) == calls(interpreted) == calls(first)
 
 
+@each_mode
+def test_above_autograd_what_is_called_is_recorded_whole(mode: Any) -> None:
+    def function(x: Any, w: Any) -> Any:
+        y = opwright.nn.functional.linear(x, w).softmax(-1) * opwright.tensor(2.0)
+        return y.contiguous(), y.sum()
+
+    inputs = opwright.ones(2, 3), opwright.ones(4, 3, requires_grad=True)
+    graph = make_fx(function, tracing_mode=mode, pre_dispatch=True)(*inputs)
+    assert [name for name in calls(graph) if "sym_size" not in name][:5] == [
+        "aten.linear.default", "aten.softmax.int", "aten.lift_fresh_copy.default", "aten.mul.Tensor",
+        "aten.contiguous.default",
+    ]  # fmt: skip
+    for found, wanted in zip(graph(*inputs), function(*inputs), strict=True):
+        opwright.testing.assert_close(found, wanted)
+    with pytest.raises(opwright.DataDependentOutputError):
+        make_fx(lambda x: x.tolist(), tracing_mode=mode, pre_dispatch=True)(opwright.ones(2))
+    with pytest.raises(RuntimeError, match="Leave pre_dispatch out, and formulas are recorded"):
+        make_fx(lambda x: opwright.autograd.grad(x.sin().sum(), x), tracing_mode=mode, pre_dispatch=True)(inputs[1])
+    table = {aten.softmax.int: lambda x, dim: x.exp() / x.exp().sum(dim, True)}
+    assert "aten.exp.default" in calls(make_fx(function, table, mode, pre_dispatch=True)(*inputs))
+
+
+def test_symbolic_trace_records_calls_with_symbolic_sizes() -> None:
+    graph = symbolic_trace(lambda x: x.flatten().softmax(0) * x.shape[0], opwright.ones(2, 3))
+    assert calls(graph) == ["aten.sym_size.int", "aten.flatten.using_ints", "aten.softmax.int", "aten.mul.Scalar"]
+    assert graph(opwright.ones(3, 5)).shape == (15,)
+    with pytest.raises(TypeError, match="takes 1 positional arguments, but 0 were given, and x is missing"):
+        symbolic_trace(lambda x: x)
+
+
 # Constants
 
 
@@ -321,7 +352,8 @@ def test_branches_on_sizes_are_guards_with_their_line() -> None:
     graph = make_fx(function, tracing_mode="symbolic")(opwright.ones(5, 2))
     assert graph.guards is not None
     (failed,) = graph.guards.check(opwright.ones(3, 2))
-    line = next(n for n, text in enumerate(open(__file__, encoding="utf-8"), 1) if text.endswith("# the branch\n"))
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.endswith("# the branch"))
     assert failed == f"s0 > 3  ({__file__}:{line})"
     assert graph.guards.fits(opwright.ones(9, 2)) and graph(opwright.ones(9, 2)).tolist() == [9.0, 9.0]
     kept = pickle.loads(pickle.dumps(graph)).guards
@@ -387,7 +419,7 @@ def test_fakes_given_bring_their_mode() -> None:
     assert graph.shape_env is mode.shape_env and graph(opwright.ones(2, 5)).tolist() == [7.0] * 5
     outside = mode.from_tensor(opwright.ones(2))
     with pytest.raises(RuntimeError, match=r"a fake tensor of shape \[s2\] was made outside of the traced function"):
-        make_fx(lambda x: x.sum() + outside, tracing_mode="fake")(mode.from_tensor(opwright.ones(5), static_shapes=True))
+        make_fx(lambda x: x.sum() + outside, tracing_mode="fake")(mode.from_tensor(opwright.ones(5)))
 
 
 # Data
@@ -406,9 +438,9 @@ def test_data_that_is_read_past_operators_is_refused_too() -> None:
     for read in (lambda x: x.tolist(), lambda x: x.numpy(), lambda x: np.asarray(x)):
         with pytest.raises(opwright.DataDependentOutputError, match="the value of x_1 depends on the inputs"):
             make_fx(read)(opwright.ones(2))
-        assert make_fx(lambda x, read=read: x + opwright.tensor(read(opwright.tensor([1.0, 2.0]))))(
-            opwright.ones(2)
-        )(opwright.zeros(2)).tolist() == [1.0, 2.0]
+        assert make_fx(lambda x, read=read: x + opwright.tensor(read(opwright.tensor([1.0, 2.0]))))(opwright.ones(2))(
+            opwright.zeros(2)
+        ).tolist() == [1.0, 2.0]
 
 
 @each_mode
