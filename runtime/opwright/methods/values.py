@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from opwright.tensors.tensor import install_methods
 __all__ = ["Valued"]
 
 
+# Of a tensor whose elements are not simply there, or of modes that are told when they are read.
+_UNCOMMON: Final = FRONT_MODE | META | WATCHED
+
+
 @install_methods
 class Valued:
     """The readers of a Tensor's elements."""
@@ -28,14 +32,16 @@ class Valued:
         """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        if self.keys & FRONT_MODE:
-            return hooks.levels().read(self, ".item()").item()
-        if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
-            return constant
-        if with_modes(self.keys) & WATCHED:
-            return aten["_local_scalar_dense.default"](self)
-        if self.keys & META:
-            return self._read_fake(".item()")
+        keys = with_modes(self.keys)
+        if keys & _UNCOMMON:
+            if self.keys & FRONT_MODE:
+                return hooks.levels().read(self, ".item()").item()
+            if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+                return constant
+            if keys & WATCHED:
+                return aten["_local_scalar_dense.default"](self)
+            if self.keys & META:
+                return self._read_fake(".item()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
 
