@@ -125,8 +125,8 @@ def _tensors(t: Any, steps: Sequence[Step], inputs: Sequence[Any]) -> list[Any]:
 
 
 def draw(t: Any, drawn: random.Random, count: int, inputs: Sequence[Any]) -> list[Step]:
-    """A program of `count` steps, each tried with the library: those that raise are drawn again. What is written to is a
-    clone, before anything else uses it, so that a backward pass finds what it saved."""
+    """A program of `count` steps, each tried with the library: those that raise are drawn again. What is written to is
+    a clone, before anything else uses it, so that a backward pass finds what it saved."""
     steps: list[Step] = []
     tensors = [each * 1.0 for each in inputs]
     while len(steps) < count:

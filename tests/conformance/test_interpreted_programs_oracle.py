@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-import opwright  # noqa: E402
 from interpreted_programs import Step, draw, run  # noqa: E402
+
+import opwright  # noqa: E402
 from opwright.func import functionalize, vmap  # noqa: E402
 from opwright.fx import make_fx  # noqa: E402
 

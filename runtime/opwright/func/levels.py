@@ -89,12 +89,7 @@ class Differentiation(Interpreter):
             known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
             return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
 
-        lifted = tuple([mapped(value, self.lift) for value in args])
-        token = set_modes(self.modes_at(modes))
-        try:
-            return function.call(forward, lifted, kwargs)
-        finally:
-            reset_modes(token)
+        return function.call(forward, tuple([mapped(value, self.lift) for value in args]), kwargs)
 
     def lift(self, tensor: Tensor) -> Tensor:
         """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
@@ -114,7 +109,7 @@ class Differentiation(Interpreter):
 
     def _modes_within(self, outer: Modes) -> Modes:
         include = outer.include & ~_INCLUDED | FRONT_MODE
-        mask = outer.mask | _ALLOWED
+        mask = outer.mask | _ALLOWED | FRONT_MODE
         if self._sees_tangents:
             return Modes(include | TANGENT | outer.include & NO_GRAD, mask & (outer.mask | ~(GRAD | VIEW)), self)
         return Modes(include, mask & ~TANGENT, self)
