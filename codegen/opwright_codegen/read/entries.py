@@ -37,13 +37,13 @@ KEYS: Mapping[str, values.Reader] = {
     "ufunc_inner_loop": values.read_ufunc_loops,
     # Ours:
     "meta": values.read_text,
+    "batch": values.read_text,
     "doc": values.read_doc,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 # Keys that mean something one day. Read without effect, they would promise what no call keeps.
 _PLANNED = {
     "autocast": "autocast rules are registered when the program runs: opwright.library.register_autocast",
-    "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
 }
 
 

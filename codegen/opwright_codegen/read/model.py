@@ -71,6 +71,7 @@ class Operator:
     variants: tuple[str, ...] = ("function",)
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
+    batch: Text | None = None
     doc: str = ""
     structured: bool = False
     structured_delegate: str | None = None

@@ -35,6 +35,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
         for name, function in wrapper_names(part.bindings).items():
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
+        for name in part.families:
+            served[name].append(quoted("batching"))
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]

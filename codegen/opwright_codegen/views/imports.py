@@ -19,9 +19,10 @@ _MODULES = {
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
-        "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
-        "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator",
-        "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+        "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "Along",
+        "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
+        "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "Operator", "Overloaded", "Packet",
+        "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
         "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
         "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
         "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opwright.batching.batching import Batching
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
+from opwright.batching.refused import refusal
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
 from opwright.dispatch.kernel_handles import KernelHandle
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of_rule", "serving"]
 
-_COMPOSITES = DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd
+_COMPOSITES = (
+    DispatchKey.CompositeImplicitAutograd,
+    DispatchKey.CompositeExplicitAutograd,
+    DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 def serving(operator: Operator) -> Serve:
@@ -38,6 +43,8 @@ def serving(operator: Operator) -> Serve:
         load()
     if (given := REGISTERED.find(operator.name)) is not None:
         return _by_rule(operator, registered_rule(operator, given))
+    if (refused := refusal(operator)) is not None:
+        return _by_rule(operator, refused)
     if is_random(operator):
         return _by_rule(operator, random_rule(operator), is_always=True)
     if (family := GENERATED.find(operator.name)) is not None:
@@ -49,15 +56,18 @@ def serving(operator: Operator) -> Serve:
 
 
 def kind_of_rule(operator: Operator) -> str:
-    """Return where the rule of an operator comes from: `registered`, `random`, `generated`, `decomposed`, `loop`."""
+    """Return where the rule of an operator comes from: `registered`, `refused`, `random`, the name of its family,
+    `decomposed`, `loop`."""
     if (load := GENERATED.find_unloaded(operator.name)) is not None:
         load()
     if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
         return "registered"
+    if refusal(operator) is not None:
+        return "refused"
     if is_random(operator):
         return "random"
-    if GENERATED.find(operator.name) is not None:
-        return "generated"
+    if (family := GENERATED.find(operator.name)) is not None:
+        return type(family).__name__
     return "decomposed" if any(_handle(operator, key) is not None for key in _COMPOSITES) else "loop"
 
 
@@ -66,7 +76,7 @@ def _handle(operator: Operator, key: DispatchKey) -> KernelHandle | None:
         known = operator.registrations.get(key)
     if not known:
         return None
-    runtime = DispatchKey.CPU if key is DispatchKey.CompositeExplicitAutograd else DispatchKey.AutogradCPU
+    runtime = DispatchKey.AutogradCPU if key is DispatchKey.CompositeImplicitAutograd else DispatchKey.CPU
     return KernelHandle(operator, key if key.bit else runtime, known[-1])
 
 
