@@ -1680,7 +1680,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("digamma.out", "digamma_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
         ("polygamma", "polygamma_default", "CPU", "CUDA", "Meta", "Autograd", "batching", "forward"),
         ("polygamma.out", "polygamma_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
-        ("polygamma_", "polygamma_", "CompositeExplicitAutograd", "Autograd", "ADInplaceOrView", "forward"),
+        ("polygamma_", "polygamma_", "CompositeExplicitAutograd", "Autograd", "ADInplaceOrView", "batching", "forward"),
         (
             "mvlgamma",
             "mvlgamma_default",
@@ -3341,6 +3341,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
                 "",
             ),
             "Autograd",
+            "batching",
             "forward",
         ),
         (
@@ -3406,6 +3407,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "_unsafe_index_Tensor",
             ("CompositeExplicitAutograd", "opwright_kernels.composites.indexing", "unsafe_index", "", ""),
             "Autograd",
+            "batching",
             "forward",
         ),
         ("put", "put_default", "CPU", "CUDA", "Meta", "Autograd", "batching", "forward"),
@@ -3458,6 +3460,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "masked_select",
             "masked_select_default",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.views_and_comparisons", "masked_select", "", ""),
+            "batching",
         ),
         ("masked_select.out", "masked_select_out", "CompositeImplicitAutograd"),
         ("nonzero", "nonzero_default", "CPU", "CUDA", "Meta", "-Autograd", "forward"),
@@ -3597,6 +3600,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "linear",
             "linear_default",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.linear", "linear", "", ""),
+            "batching",
         ),
         ("linear.out", "linear_out", "CompositeImplicitAutograd"),
         (

@@ -26,13 +26,13 @@ __all__ = ["Family", "families"]
 Value = int | str | bool | tuple["Value", ...]
 # What `batch` may call, with the class of `opwright.batching`, and what it takes by name.
 _FAMILIES: Final = {
-    "elementwise": ("Elementwise", ("promotes",)),
+    "elementwise": ("Elementwise", ("masks", "onto_first")),
     "along": ("Along", ("dim", "new", "size", "empty_is_all")),
     "everything": ("Everything", ()),
     "leading": ("Leading", ()),
     "folded": ("Folded", ("core",)),
     "product": ("Product", ()),
-    "reducing": ("Reducing", ("reduction",)),
+    "reducing": ("Reducing", ("reduction", "onto_first")),
 }
 # The roles of operands that the families `Leading` and `Folded` are of, with the dimensions that one operand has.
 _LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
@@ -199,10 +199,12 @@ def family(
     def of(*names: str) -> tuple[int, ...]:
         return tuple(position for role, position in positions if role in names)
 
-    if operands := of("Elementwise"):
+    if operands := of("Elementwise", "Mask", "Target"):
+        flags = [("masks", masks)] if (masks := of("Mask")) else []
+        flags += [("onto_first", True)] if of("Target") else []
         if reduction := of("Reduction"):
-            return Family("Reducing", operands, (("reduction", reduction[0]),))
-        return Family("Elementwise", operands)
+            return Family("Reducing", operands, (("reduction", reduction[0]), *flags))
+        return Family("Elementwise", operands, tuple(flags))
     if operands := of("Along"):
         dims = {"dim": of("Dim", "Dims"), "new": of("NewDim"), "size": of("Size")}
         keywords = [(key, found[0] if len(found) == 1 else found) for key, found in dims.items() if found]

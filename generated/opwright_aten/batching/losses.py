@@ -10,7 +10,7 @@ RULES: dict[str, Family] = {
     "mse_loss": Reducing(0, 1, reduction=2),
     "smooth_l1_loss": Reducing(0, 1, reduction=2),
     "huber_loss": Reducing(0, 1, reduction=2),
-    "binary_cross_entropy": Reducing(0, 1, 2, reduction=3),
+    "binary_cross_entropy": Reducing(0, 1, 2, reduction=3, onto_first=True),
     "nll_loss_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
     "nll_loss2d_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
 }

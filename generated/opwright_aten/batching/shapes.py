@@ -20,6 +20,7 @@ RULES: dict[str, Family] = {
     "slice_scatter": Along(0, 1, dim=2),
     "select_scatter": Along(0, 1, dim=2),
     "diagonal_scatter": Along(0, 1, dim=(3, 4)),
+    "as_strided_scatter": ByHand("opwright_kernels.batching.views", "as_strided_scatter"),
     "constant_pad_nd": ByHand("opwright_kernels.batching.filling", "pad"),
     "reflection_pad1d": Folded(0, core=2),
     "reflection_pad2d": Folded(0, core=3),

@@ -16,6 +16,7 @@ RULES: dict[str, Family] = {
     "lgamma": Elementwise(0),
     "digamma": Elementwise(0),
     "polygamma": Elementwise(1),
+    "polygamma_": Elementwise(0),
     "special_zeta": Elementwise(0, 1),
     "special_zeta.self_scalar": Elementwise(1),
     "special_zeta.other_scalar": Elementwise(0),

@@ -5,7 +5,8 @@ from typing import Annotated, Any, TypeAlias
 
 __all__ = [
     "Along", "Batches", "Channels", "Columns", "CoreDimensions", "Dim", "Dims", "DtypeKinds", "Elementwise",
-    "EmptyIsAll", "Images", "Matrices", "NewDim", "Reduction", "Scalar", "Shifts", "Size", "Spatial", "Vectors",
+    "EmptyIsAll", "Images", "Mask", "Matrices", "NewDim", "Reduction", "Scalar", "Shifts", "Size", "Spatial", "Target",
+    "Vectors",
 ]  # fmt: skip
 
 Scalar: TypeAlias = int | float | complex
@@ -19,6 +20,8 @@ CoreDimensions: TypeAlias = str
 # rules, `opwright.batching.roles` from their annotations: what an operator does under vmap follows from them.
 # Operands:
 Elementwise: TypeAlias = Annotated[Any, "broadcasts with the other ones"]
+Mask: TypeAlias = Annotated[Any, "broadcasts with Elementwise ones, and is not promoted with them"]
+Target: TypeAlias = Annotated[Any, "Elementwise ones broadcast to it, and are not promoted with it"]
 Along: TypeAlias = Annotated[Any, "its dimensions are what Dim, Dims and NewDim count; all others are kept"]
 Vectors: TypeAlias = Annotated[Any, "the last dimension matters, those before it broadcast"]
 Matrices: TypeAlias = Annotated[Any, "the last two dimensions matter, those before them broadcast"]

@@ -172,7 +172,7 @@ class Everything:
             given = dict(zip(names, args, strict=True))
             given[names[place]] = flattened(level, level.front(args[place]))
             values = [
-                one if at == dim else given.get(name, default)
+                one if at == dim else given.get(name, False if name == "keepdim" else default)
                 for at, (name, default) in enumerate(zip(other.signature.names, other.signature.defaults, strict=True))
             ]
             result = other.call(*values)

@@ -24,25 +24,29 @@ __all__ = ["Elementwise", "aligned"]
 class Elementwise:
     """The family of operators whose operands, at these positions, broadcast with each other.
 
-    `promotes`: the result's dtype is the one that operands are promoted to; else it is the first one's own.
+    Of those in `promoted` dtypes are promoted together. `onto_first`: the others broadcast to the first one's shape.
     """
 
-    __slots__ = ("operands", "promotes")
+    __slots__ = ("onto_first", "operands", "promoted")
 
-    def __init__(self, *operands: int, promotes: bool = True) -> None:
+    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
         self.operands = operands
-        self.promotes = promotes
+        self.promoted = () if onto_first else tuple([each for each in operands if each not in masks])
+        self.onto_first = onto_first
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: sizes of 1 are put behind the batch dimension, so that samples broadcast as they would."""
-        operands, promotes, call = self.operands, self.promotes, operator.call
+        operands, promoted, call = self.operands, self.promoted, operator.call
         if 0 in operator.signature.written:
             return self._inplace_rule(operator)
 
         def rule(level: Batching, *args: Any) -> Any:
-            return batched_results(level, operator, call(*aligned(level, args, operands, promotes)))
+            found = aligned(level, args, operands, promoted)
+            if self.onto_first:
+                found[operands[0]] = level.expanded(args[operands[0]])
+            return batched_results(level, operator, call(*found))
 
-        if operator.signature.returns != ("Tensor",):
+        if operator.signature.returns != ("Tensor",) or self.onto_first:
             return rule
         if operands == (0,):
 
@@ -63,29 +67,28 @@ class Elementwise:
         return rule
 
     def _inplace_rule(self, operator: Operator) -> BatchRule:
-        operands, promotes, call = self.operands, self.promotes, operator.call
+        operands, call = self.operands, operator.call
 
         def rule(level: Batching, *args: Any) -> Any:
             if not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
             own = level.rank(args[0])
-            if any(type(args[place]) is Tensor and level.rank(args[place]) > own for place in operands):
+            if any(isinstance(args[place], Tensor) and level.rank(args[place]) > own for place in operands):
                 refuse_as_sample(level, operator, args)
-            call(*aligned(level, args, operands, promotes, is_inplace=True))
+            call(*aligned(level, args, operands, self.promoted, keeps=0))
             return args[0]
 
         return rule
 
 
 def aligned(
-    level: Batching,
-    args: Sequence[Any],
-    operands: Sequence[int],
-    promotes: bool = True,
-    *,
-    is_inplace: bool = False,
+    level: Batching, args: Sequence[Any], operands: Sequence[int], promoted: Sequence[int], *, keeps: int = -1
 ) -> list[Any]:
-    """Return the arguments with the values of operands, which broadcast as the samples do, in their places."""
+    """Return the arguments with the values of operands, which broadcast as the samples do, in their places.
+
+    Those of the `promoted` are cast where batches would be promoted to another dtype than samples, but for the one that
+    `keeps` names.
+    """
     found = list(args)
     batched = []
     most = -1
@@ -101,8 +104,8 @@ def aligned(
             rank = value.ndim - 1
             batched.append((place, rank))
         most = max(most, rank)
-    if promotes and any(rank == 0 for _, rank in batched) and (most or len(batched) < len(operands)):
-        _promote(level, args, found, operands[1:] if is_inplace else operands, operands)
+    if any(rank == 0 for _, rank in batched) and (most or len(batched) < len(operands)):
+        _promote(args, found, [place for place in promoted if isinstance(args[place], Tensor)], keeps)
     for place, rank in batched:
         if rank < most:
             value = found[place]
@@ -111,15 +114,12 @@ def aligned(
     return found
 
 
-def _promote(
-    level: Batching, args: Sequence[Any], found: list[Any], casts: Sequence[int], operands: Sequence[int]
-) -> None:
-    """Cast operands to the dtype that the samples are promoted to, where batches would be promoted to another: a sample
-    without dimensions gives way to one with some."""
-    tensors = [place for place in operands if isinstance(found[place], Tensor)]
+def _promote(args: Sequence[Any], found: list[Any], tensors: Sequence[int], keeps: int) -> None:
+    """Cast operands to the dtype that the samples are promoted to: a sample without dimensions gives way to one with
+    some, and batches of both have dimensions."""
     if len({found[place].dtype for place in tensors}) < 2:
         return
     wanted = result_type(*[args[place].array for place in tensors])
-    for place in casts:
-        if place in tensors:
+    for place in tensors:
+        if place != keeps:
             found[place] = aten["to.dtype"](found[place], wanted)

@@ -8,7 +8,7 @@ from opwright.arrays.dtypes import INEXACT
 from opwright.batching.batching import Batching
 from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
-from opwright.batching.samples import call_sample, is_batch
+from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 
@@ -124,23 +124,27 @@ def _sum(level: Batching, added: Any, product: Any, beta: Any, alpha: Any) -> An
 
 
 class Reducing:
-    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2)."""
+    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2).
 
-    __slots__ = ("operands", "reduction")
+    `onto_first`: the other operands broadcast to the first one's shape.
+    """
 
-    def __init__(self, *operands: int, reduction: int) -> None:
+    __slots__ = ("onto_first", "operands", "reduction")
+
+    def __init__(self, *operands: int, reduction: int, onto_first: bool = False) -> None:
         self.operands = operands
         self.reduction = reduction
+        self.onto_first = onto_first
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the elementwise loss of all samples, reduced for each."""
         place = self.reduction
 
         def rule(level: Batching, *args: Any) -> Any:
-            found = aligned(level, args, self.operands)
+            found = aligned(level, args, self.operands, self.operands)
             found[place] = 0
-            if not any(args[each] is not None and is_batch(level, args[each]) for each in self.operands):
-                return level.put(level.repeated(operator.call(*args)), 0)
+            if self.onto_first:
+                found[self.operands[0]] = level.expanded(args[self.operands[0]])
             losses = operator.call(*found)
             if args[place] and losses.ndim > 1:
                 by = "mean.dim" if args[place] == 1 else "sum.dim_IntList"

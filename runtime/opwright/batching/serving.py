@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
+from opwright.batching.inplace_views import inplace_view_rule
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
 from opwright.batching.refused import refusal
@@ -43,12 +44,14 @@ def serving(operator: Operator) -> Serve:
         load()
     if (given := REGISTERED.find(operator.name)) is not None:
         return _by_rule(operator, registered_rule(operator, given))
-    if (refused := refusal(operator)) is not None:
-        return _by_rule(operator, refused)
     if is_random(operator):
         return _by_rule(operator, random_rule(operator), is_always=True)
+    if "inplace_view" in operator.tags:
+        return _by_rule(operator, inplace_view_rule(operator))
     if (family := GENERATED.find(operator.name)) is not None:
         return _by_rule(operator, family.rule_of(operator))
+    if (refused := refusal(operator)) is not None:
+        return _by_rule(operator, refused)
     for key in _COMPOSITES:
         if (decomposition := _handle(operator, key)) is not None:
             return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
@@ -56,18 +59,20 @@ def serving(operator: Operator) -> Serve:
 
 
 def kind_of_rule(operator: Operator) -> str:
-    """Return where the rule of an operator comes from: `registered`, `refused`, `random`, the name of its family,
-    `decomposed`, `loop`."""
+    """Return where the rule of an operator comes from: `registered`, `random`, `inplace_view`, the name of its family,
+    `refused`, `decomposed`, `loop`."""
     if (load := GENERATED.find_unloaded(operator.name)) is not None:
         load()
     if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
         return "registered"
-    if refusal(operator) is not None:
-        return "refused"
     if is_random(operator):
         return "random"
+    if "inplace_view" in operator.tags:
+        return "inplace_view"
     if (family := GENERATED.find(operator.name)) is not None:
         return type(family).__name__
+    if refusal(operator) is not None:
+        return "refused"
     return "decomposed" if any(_handle(operator, key) is not None for key in _COMPOSITES) else "loop"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import DtypeKinds, Elementwise, Size
+from opwright.arrays.annotations import DtypeKinds, Elementwise, Size, Target
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
 from opwright.arrays.promotion import scalar_dtype
@@ -48,7 +48,7 @@ def overwritten(
     return Plan(form, (self,)) if reads is None else PlanApart(form, (self,), beside=(self, reads))
 
 
-def copied(self: Elementwise, *, src: Elementwise) -> Plan:
+def copied(self: Target, *, src: Elementwise) -> Plan:
     """Plan `self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
     same_shape = layouts.same_shape
     if not same_shape(src.shape, self.shape) and not same_shape(

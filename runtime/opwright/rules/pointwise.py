@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import DtypeKinds, Elementwise
+from opwright.arrays.annotations import DtypeKinds, Elementwise, Mask
 from opwright.arrays.dtypes import (
     COMPLEX,
     INEXACT,
@@ -160,7 +160,7 @@ def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DTy
     raise ValueError(f"{kind!r} is no kind of pointwise operator")
 
 
-def where(condition: Elementwise, self: Elementwise, other: Elementwise) -> Plan:
+def where(condition: Mask, self: Elementwise, other: Elementwise) -> Plan:
     """Plan a choice between two operands, which are promoted together; the condition is bool or uint8."""
     key = (_seen(condition), _seen(self), _seen(other))
     form = _choices.get(key)
@@ -240,7 +240,7 @@ def membership(elements: Any, test_elements: Any) -> Plan:
     return Plan(form, (elements, test_elements))
 
 
-def masked(self: Elementwise, mask: Elementwise, *, value: Any) -> Plan:
+def masked(self: Elementwise, mask: Mask, *, value: Any) -> Plan:
     """Plan `self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
 
     Raises RuntimeError for a mask that is not bool, and a value that is no number or 0-dim array, or does not fit.

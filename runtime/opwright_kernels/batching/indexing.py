@@ -7,9 +7,10 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import bool_, uint8
+from opwright.arrays.layouts import broadcast_shapes
 from opwright_kernels.batching.operands import Operand, sample_numbers, every, first, rank, spread
 
-__all__ = ["index", "index_put"]
+__all__ = ["index", "index_put", "masked_select"]
 
 Indices = Sequence[Operand | None]
 
@@ -108,3 +109,17 @@ def _count_of(positions: Indices) -> int:
 def _moves(start: int, count: int) -> tuple[list[int], list[int]]:
     """Return where the dimensions of positions are after the batch, and where samples have them."""
     return list(range(1, count + 1)), list(range(start + 1, start + count + 1))
+
+
+def masked_select(info: Any, in_dims: Any, self: Operand, mask: Operand) -> Any:
+    """Return the elements that a mask chooses, the same one for all samples. Raises RuntimeError for a batched mask."""
+    aten = opwright.ops.aten
+    if in_dims[1] is not None:
+        raise RuntimeError(
+            "vmap: masked_select with a batched mask: We do not support batching operators that can output dynamic "
+            "shape: samples would differ in shape. Choose with opwright.where in its place"
+        )
+    value = spread(first(self, in_dims[0]), mask.ndim)
+    sizes = broadcast_shapes([tuple(value.shape[1:]), tuple(mask.shape)])
+    chosen = aten.expand(mask, list(sizes))
+    return aten.index.Tensor(aten.expand(value, [info.batch_size, *sizes]), [None, chosen]), 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, sample_numbers, every, first
+from opwright_kernels.batching.operands import Operand, every, first, sample_numbers, spread
 
 __all__ = ["batch_norm", "batch_norm_no_stats", "class_loss", "convolution", "embedding", "group_norm", "layer_norm"]
 
@@ -243,3 +244,22 @@ def class_loss(
     total = aten.sum.dim_IntList(weights, others) if others else weights
     losses = aten.sum.dim_IntList(losses, others) if others else losses
     return (losses / total if reduction == 1 else losses, total), (0, 0)
+
+
+def linear(info: Any, in_dims: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
+    """Return products with a matrix, of which each sample may have its own, and sums with a bias."""
+    aten = opwright.ops.aten
+    if in_dims[1] is None and (bias is None or in_dims[2] is None):
+        return aten.linear(first(input, in_dims[0]), weight, bias), 0
+    value, weights = every(info, input, in_dims[0]), every(info, weight, in_dims[1])
+    if weights.ndim == 2:  # a weight of one dimension gives one number for each row
+        weights = weights.unsqueeze(1)
+        rows = value.reshape([info.batch_size, -1 if value.numel() else 0, value.shape[-1]])
+        found = aten.matmul(rows, weights.transpose(1, 2)).reshape(list(value.shape[:-1]))
+    else:
+        count = math.prod(value.shape[1:-1])
+        rows = value.reshape([info.batch_size, count, value.shape[-1]])
+        found = aten.matmul(rows, weights.transpose(1, 2)).reshape([*value.shape[:-1], weights.shape[1]])
+    if bias is not None:
+        found = found + spread(every(info, bias, in_dims[2]), found.ndim - 1)
+    return found, 0

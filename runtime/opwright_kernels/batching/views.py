@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, first, rank, spread
+from opwright_kernels.batching.operands import Operand, every, first, rank, spread
 
 __all__ = [
-    "as_strided", "expand", "permute", "repeat", "reversed_dims", "squeeze", "transposed_matrix", "view_as_complex",
-    "view_dtype",
+    "as_strided", "as_strided_scatter", "expand", "permute", "repeat", "reversed_dims", "squeeze", "transposed_matrix",
+    "view_as_complex", "view_dtype",
 ]  # fmt: skip
 
 
@@ -120,3 +120,23 @@ def repeat(info: Any, in_dims: Any, self: Operand, repeats: Sequence[int]) -> An
             "dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
     return opwright.ops.aten.repeat(spread(value, len(repeats)), [1, *repeats]), 0
+
+
+def as_strided_scatter(
+    info: Any,
+    in_dims: Any,
+    self: Operand,
+    src: Operand,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """Return samples with another tensor in place of what `as_strided` gives of them."""
+    aten = opwright.ops.aten
+    result = aten.clone(every(info, self, in_dims[0]), memory_format=opwright.contiguous_format)
+    part, _ = as_strided(info, (0,), result, size, stride, storage_offset)
+    given = every(info, src, in_dims[1])
+    if given.shape != part.shape:
+        raise RuntimeError(f"expected src to have the size {list(size)}, but got {list(given.shape[1:])}")
+    aten.copy_(part, given)
+    return result, 0

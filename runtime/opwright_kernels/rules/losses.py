@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import Elementwise, Reduction
+from opwright.arrays.annotations import Elementwise, Reduction, Target
 from opwright.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
 from opwright.arrays.layouts import Shape
 from opwright.arrays.promotion import castable
@@ -62,7 +62,7 @@ def huber_loss(self: Elementwise, target: Elementwise, reduction: Reduction, del
     return Plan(found, (self, target))
 
 
-def binary_loss(self: Elementwise, target: Elementwise, weight: Elementwise | None, reduction: Reduction) -> Plan:
+def binary_loss(self: Target, target: Elementwise, weight: Elementwise | None, reduction: Reduction) -> Plan:
     """Plan a loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
 
     Raises RuntimeError for another dtype or shape, DispatchError where the dtype is not floating-point.
