@@ -21,7 +21,7 @@ ROOMS = [
     ["levels"],
     ["batching"],
     ["func"],
-    ["library"],
+    ["fx", "library"],
     ["abi", "tools"],
     ["facade"],
     ["nn"],

@@ -38,13 +38,8 @@ from opwright.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
 
 if TYPE_CHECKING:
     from opwright import rules
+    from opwright.amp.wrappers import autocast_wrapper
     from opwright.autograd.forward import or_zeros, sum_terms
-    from opwright.batching.along import Along, Everything
-    from opwright.batching.families import Elementwise
-    from opwright.batching.hand import ByHand
-    from opwright.batching.leading import Folded, Leading
-    from opwright.batching.products import Product, Reducing
-    from opwright.batching.tables import Family
     from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
     from opwright.autograd.recording import (
         Kernel,
@@ -74,6 +69,12 @@ if TYPE_CHECKING:
         unpack_all,
         unpack_optional,
     )
+    from opwright.batching.along import Along, Everything
+    from opwright.batching.families import Elementwise
+    from opwright.batching.hand import ByHand
+    from opwright.batching.leading import Folded, Leading
+    from opwright.batching.products import Product, Reducing
+    from opwright.batching.tables import Family
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -89,6 +90,7 @@ _LATER: Final = {
     "opwright.batching.leading": ("Folded", "Leading"),
     "opwright.batching.products": ("Product", "Reducing"),
     "opwright.batching.tables": ("Family",),
+    "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
     "opwright.autograd.recording": (
@@ -112,11 +114,11 @@ __all__ = [
     "Along", "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
     "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "Operator", "Overloaded", "Packet",
     "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
-    "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient",
-    "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
-    "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of",
-    "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "mark_view",
-    "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
+    "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
+    "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
+    "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
     "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
     "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "result_class",
     "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
-from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.batching_rules import BATCHING
+from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import Row, WrapperRow
 from opwright.dispatch.registering import install as register
@@ -34,6 +34,7 @@ Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
 _BATCHING: Final = "batching"
+_AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 
 
 class Part:
@@ -107,6 +108,8 @@ class _Expanded:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
         elif key == _BATCHING:
             self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
+        elif key == _AUTOCAST:
+            self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))

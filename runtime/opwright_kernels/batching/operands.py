@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 
-__all__ = ["Operand", "sample_numbers", "every", "first", "flattened", "rank", "spread"]
+__all__ = ["Operand", "every", "first", "flattened", "rank", "sample_numbers", "spread"]
 
 Operand = Any  # a Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, sample_numbers, every, first, flattened, rank, spread
+from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "take"]
 
