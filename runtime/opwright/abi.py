@@ -84,6 +84,12 @@ VERSION: Final = 2
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
+    "opwright.batching.along": ("Along", "Everything"),
+    "opwright.batching.families": ("Elementwise",),
+    "opwright.batching.hand": ("ByHand",),
+    "opwright.batching.leading": ("Folded", "Leading"),
+    "opwright.batching.products": ("Product", "Reducing"),
+    "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.batching.along": ("Along", "Everything"),
     "opwright.batching.families": ("Elementwise",),

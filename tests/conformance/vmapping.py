@@ -9,7 +9,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from sampling import Sample
+from sampling import Sample, describe
 
 import opwright
 
@@ -88,7 +88,9 @@ def cases(name: str, sample: Sample, is_inplace: bool) -> Iterator[Case]:
     for number, places in enumerate(chosen):
         wheres = ("front", "back", "last") if number == 0 else (("front", "back")[number % 2],)
         for where in ("front",) if name in BY_LAYOUT else wheres:
-            dims = tuple(_dim(where, array.ndim) if place in places else None for place, array in enumerate(arrays))
+            dims = tuple(
+                _dim(where, array.ndim) if place in places else None for place, array in enumerate(arrays)
+            )
             stacks = tuple(_samples(array) if place in places else (array,) for place, array in enumerate(arrays))
             yield Case(name, sample, stacks, dims, is_inplace)
 
@@ -187,11 +189,7 @@ def _unless_refused(case: Case) -> str | None:
 
 def difference(result: Any, wanted: Any) -> str:
     """Say how a batched result differs from those of samples; '' where it does not."""
-    want = (
-        np.array([np.array([plain(each) for each in row]) for row in wanted])
-        if isinstance(wanted[0], list)
-        else np.array([plain(each) for each in wanted])
-    )
+    want = np.array([np.array([plain(each) for each in row]) for row in wanted]) if isinstance(wanted[0], list) else np.array([plain(each) for each in wanted])
     one = wanted[0][0] if isinstance(wanted[0], list) else wanted[0]
     got = plain(result)
     if got.shape != want.shape:
@@ -207,7 +205,5 @@ def difference(result: Any, wanted: Any) -> str:
 
 def plain(value: Any) -> Array:
     """An array that NumPy compares."""
-    array = np.asarray(
-        value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy()
-    )
+    array = np.asarray(value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy())
     return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 or array.dtype == np.float16 else array

@@ -43,10 +43,6 @@ KEYS: Mapping[str, values.Reader] = {
     "autocast": read_autocast,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
-# Keys that mean something one day. Read without effect, they would promise what no call keeps.
-_PLANNED = {
-    "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
-}
 
 
 def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
@@ -200,8 +196,6 @@ def entry_head(node: MappingNode, source: Source) -> Span:
 
 
 def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
-    if name in _PLANNED:
-        return SchemaError("no-effect", f"the key {name!r} has no effect yet", span, _PLANNED[name])
     if name == "<<":
         return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
     near = nearest(name, known)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
 from opwright.batching.loop import looping, unbatched_write
-from opwright.batching.results import batched_results
+from opwright.batching.results import as_results, batched_results
 from opwright.batching.samples import call_sample, is_batch, refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
@@ -169,8 +169,11 @@ class Everything:
         def rule(level: Batching, *args: Any) -> Any:
             if not is_batch(level, args[place]):
                 return looping(operator)(level, *args)
+            value = flattened(level, level.front(args[place]))
+            if value.shape[1] == 0:
+                return as_results(operator, call_sample(level, operator, args), lambda one: _repeated(level, one))
             given = dict(zip(names, args, strict=True))
-            given[names[place]] = flattened(level, level.front(args[place]))
+            given[names[place]] = value
             values = [
                 one if at == dim else given.get(name, False if name == "keepdim" else default)
                 for at, (name, default) in enumerate(zip(other.signature.names, other.signature.defaults, strict=True))
@@ -181,6 +184,10 @@ class Everything:
             return batched_results(level, operator, result)
 
         return rule
+
+
+def _repeated(level: Batching, one: Any) -> Any:
+    return level.put(level.repeated(one), 0)
 
 
 def _along_one(operator: Operator) -> tuple[Operator, int] | None:

@@ -226,6 +226,8 @@ def class_loss(
     aten = opwright.ops.aten
     scores, classes = every(info, self, in_dims[0]), every(info, target, in_dims[1]).long()
     dim = 1 if scores.ndim == 2 else 2
+    if classes.ndim == scores.ndim == 2 and classes.shape[1] == 1:
+        classes = classes.squeeze(1)
     if classes.ndim != scores.ndim - 1:
         raise RuntimeError(f"size mismatch (got input: {list(scores.shape[1:])}, target: {list(classes.shape[1:])})")
     counts = classes != ignore_index

@@ -104,7 +104,9 @@ def permute(info: Any, in_dims: Any, self: Operand, dims: Sequence[int]) -> Any:
         )
     for dim in dims:
         if not -own <= dim < own:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-own}, {own - 1}], but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-own}, {own - 1}], but got {dim})"
+            )
     return opwright.ops.aten.permute(value, [0, *[dim % own + 1 for dim in dims]]), 0
 
 
@@ -131,10 +133,8 @@ def as_strided_scatter(
 ) -> Any:
     """Return samples with another tensor in place of what `as_strided` gives of them."""
     aten = opwright.ops.aten
-    result = aten.clone(every(info, self, in_dims[0]), memory_format=opwright.contiguous_format)
-    part, _ = as_strided(info, (0,), result, size, stride, storage_offset)
+    value = aten.clone(every(info, self, in_dims[0]), memory_format=opwright.contiguous_format)
+    as_strided(info, (0,), value, size, stride, storage_offset)  # which raises what is wrong
     given = every(info, src, in_dims[1])
-    if given.shape != part.shape:
-        raise RuntimeError(f"expected src to have the size {list(size)}, but got {list(given.shape[1:])}")
-    aten.copy_(part, given)
-    return result, 0
+    strides = [value.stride(0), *stride]
+    return aten.as_strided_scatter(value, given, [info.batch_size, *size], strides, storage_offset), 0
