@@ -11,6 +11,6 @@ __all__ = ["back_of", "front_of", "read"]
 
 def read(tensor: Tensor, what: str) -> Tensor:
     """Return the tensor of no level whose data a tensor of a level has; itself, if it is of none. `what` wants it."""
-    while type(tensor.array) is InsideArray:
+    while isinstance(tensor.array, InsideArray):
         tensor = tensor.array.level.read(tensor, what)
     return tensor

@@ -1,0 +1,188 @@
+"""The interpreter of `functionalize`: tensors of its level have values that are replaced, never written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from opwright.arrays.layouts import is_dense, span, surely_empty
+from opwright.arrays.overlap import may_share
+from opwright.dispatch.aten import aten
+from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array_of, new_shadow, on_memory
+from opwright.functionalize.views import Step, Strided
+from opwright.levels.interpreter import Interpreter, Serve
+from opwright.state import Modes, active_modes, reset_modes, set_modes
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["Functionalization", "on_shadows"]
+
+
+class _Adopted(NamedTuple):
+    """A tensor of an outer level, and the one of this level that stands for it."""
+
+    tensor: Tensor
+    inner: Tensor
+    memory: Memory
+    is_owner: bool  # of the memory: it is written back to this tensor
+
+
+class Functionalization(Interpreter):
+    """The level of a function that is functionalised; with `removes_views` nothing is a view of anything, either."""
+
+    __slots__ = ("_adopted", "removes_views")
+    name: ClassVar[str] = "functionalize"
+
+    def __init__(self, removes_views: bool = False) -> None:
+        super().__init__()
+        self.removes_views = removes_views
+        self._adopted: dict[int, _Adopted] = {}
+
+    @classmethod
+    def serving(cls, operator: Operator) -> Serve:
+        """Return what serves an operator's calls: the way of its kind."""
+        from opwright.functionalize.ways import way_of
+
+        return way_of(operator).serve
+
+    # From tensors to values
+
+    def is_own(self, tensor: Tensor) -> bool:
+        """Whether a tensor is of this level."""
+        array = tensor.array
+        return type(array) is FunctionalArray and array.level is self
+
+    def has_adopted(self, tensor: Tensor) -> bool:
+        """Whether a tensor of this level stands for the tensor."""
+        return id(tensor) in self._adopted
+
+    def value(self, tensor: Tensor) -> Tensor:
+        """Return the value of a tensor; itself, if it is a constant to this level."""
+        if not self.is_own(tensor):
+            adopted = self._adopted.get(id(tensor))
+            if adopted is None:
+                return tensor
+            tensor = adopted.inner
+        return array_of(tensor).value
+
+    def inner(self, tensor: Tensor) -> Tensor:
+        """Return the tensor of this level that a tensor is or stands for. One that is seen for the first time is
+        written back to at the end."""
+        if self.is_own(tensor):
+            return tensor
+        known = self._adopted.get(id(tensor))
+        if known is None:
+            known = self._adopted[id(tensor)] = self._adopt(tensor)
+        return known.inner
+
+    def adopt_all(self, tensors: list[Tensor]) -> None:
+        """Have tensors of this level stand for tensors from outside, larger ones first: others may be parts of them."""
+        for tensor in sorted(tensors, key=lambda each: each.numel(), reverse=True):
+            self.inner(tensor)
+
+    def _adopt(self, tensor: Tensor) -> _Adopted:
+        own = Layout.of(tensor)
+        memory = Memory(tensor, own, self)
+        for known in self._adopted.values():
+            if known.is_owner and _may_meet(tensor, known.tensor):
+                if _is_within(own, known.memory.layout):
+                    return self._adopt_part(tensor, own, known)
+                memory.has_parts_elsewhere = known.memory.has_parts_elsewhere = True
+        return _Adopted(tensor, on_memory(memory, (), tensor, new_shadow(tensor, own)), memory, True)
+
+    def _adopt_part(self, tensor: Tensor, own: Layout, whole: _Adopted) -> _Adopted:
+        memory = whole.memory
+        shape, strides, offset = own
+        shadow = on_shadows(aten["as_strided.default"], self.shadow(whole.inner), list(shape), list(strides), offset)
+        step = Strided(own, memory.layout, self.removes_views)
+        value = self.replay(memory.value, (step,)) if memory.writes else tensor
+        return _Adopted(tensor, on_memory(memory, (step,), value, shadow), memory, False)
+
+    def fresh(self, value: Tensor) -> Tensor:
+        """Return a new tensor of this level, whose memory is its own."""
+        return on_memory(Memory(value, None, self), (), value, None)
+
+    def shadow(self, tensor: Tensor) -> Tensor:
+        """Return the tensor without data that is what the eager tensor would be."""
+        if not self.is_own(tensor):
+            known = self._adopted.get(id(tensor))
+            if known is None:
+                return new_shadow(tensor, Layout.of(tensor))
+            tensor = known.inner
+        array = array_of(tensor)
+        if array.shadow is None:
+            layout = array.memory.known_layout = Layout.of(array.held)
+            array.shadow = new_shadow(array.held, layout)
+        return array.shadow
+
+    # Calls
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function on values, in the modes below this level."""
+        modes = active_modes()
+        if modes is None or modes.top is not self:
+            return function(*args)
+        token = set_modes(self.below(modes))
+        try:
+            return function(*args)
+        finally:
+            reset_modes(token)
+
+    def replay(self, value: Tensor, steps: Sequence[Step]) -> Tensor:
+        """Return what views show of a memory's value."""
+        shown: Tensor = self.call(_replayed, value, steps)
+        return shown
+
+    # The end
+
+    def write_back(self) -> None:
+        """Write what tensors of outer levels became to them. Called when the level was left."""
+        for known in self._adopted.values():
+            _write_back(known)
+
+
+def on_shadows(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function on tensors without data, in no modes."""
+    token = set_modes(None)
+    try:
+        return function(*args)
+    finally:
+        reset_modes(token)
+
+
+def _replayed(value: Tensor, steps: Sequence[Step]) -> Tensor:
+    for step in steps:
+        value = step.show(value)
+    return value
+
+
+def _may_meet(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors share memory, as far as their storages and the spans of their elements say."""
+    storages = [None if each.extra is None else each.extra.storage for each in (first, second)]
+    return storages[0] is not None and storages[0] is storages[1] and may_share(first.array, second.array)
+
+
+def _is_within(part: Layout, whole: Layout) -> bool:
+    """Whether a dense memory has all elements of a part."""
+    if not is_dense(whole.shape, whole.strides) or surely_empty(part.shape):
+        return False
+    low, high = span(part.shape, part.strides)
+    return whole.offset <= part.offset + low and part.offset + high <= whole.offset + span(whole.shape, whole.strides)[1]
+
+
+def _write_back(known: _Adopted) -> None:
+    tensor, inner, memory, is_owner = known
+    array = array_of(inner)
+    if is_owner and memory.writes:
+        aten["copy_.default"](tensor, memory.value)
+    if array.shadow is None or (array.memory is memory and Layout.of(array.shadow) == Layout.of(tensor)):
+        return
+    shape, strides, offset = Layout.of(array.shadow)
+    if array.memory is memory:
+        aten["as_strided_.default"](tensor, list(shape), list(strides), offset)
+    else:  # it has other memory than it had
+        if tuple(tensor.shape) != shape:
+            aten["resize_.default"](tensor, list(shape))
+        aten["copy_.default"](tensor, array.value)

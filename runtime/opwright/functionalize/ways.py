@@ -1,0 +1,191 @@
+"""The ways that operators go at the level of `functionalize`."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from opwright.dispatch.aten import aten
+from opwright.dispatch.kernel_handles import KernelHandle
+from opwright.dispatch.operator import Operator
+from opwright.dispatch.registry import registry
+from opwright.functionalize.interpreter import Functionalization, on_shadows
+from opwright.functionalize.memory import array_of
+from opwright.functionalize.resizing import resize
+from opwright.functionalize.variants import Variant, functional_variant
+from opwright.functionalize.viewing import call_view
+from opwright.functionalize.writes import check_write, tensors_in, write
+from opwright.keys import DispatchKey
+from opwright.levels.interpreter import Serve
+from opwright.levels.kernels import mapped
+from opwright.state import Modes
+
+__all__ = ["Way", "way_of"]
+
+
+class Way(NamedTuple):
+    """The way of an operator: a word for it, and what serves its calls."""
+
+    word: str
+    serve: Serve
+
+
+def way_of(operator: Operator) -> Way:
+    """Return the way of an operator.
+
+    `registered`: a kernel at the key Functionalize. `shape`: it gives a tensor another shape in place. `variant`: the
+    functional variant computes new values. `composed`: it is made of other operators, each of which comes here.
+    `clones`: it has no functional variant, and writes to clones. `view`: one view or several. `value`: it makes new
+    tensors, from values.
+    """
+    if (kernel := _handle(operator, DispatchKey.Functionalize)) is not None:
+        return Way("registered", _composed(kernel))
+    signature = operator.signature
+    if (special := _SPECIAL.get(operator.name)) is not None:
+        return Way("shape" if signature.written else "value", special)
+    if signature.written and (variant := functional_variant(operator)) is not None and operator.home is not None:
+        return Way("variant", _by_variant(operator, variant))
+    if (parts := _parts(operator)) is not None:
+        return Way("composed", _composed(parts))
+    if "inplace_view" in operator.tags:
+        return Way("shape", _in_place(operator))
+    if signature.written:
+        return Way("clones", _on_clones(operator))
+    if any(alias is not None for alias in signature.aliases):
+        return Way("view", _views(operator))
+    return Way("value", _on_values(operator))
+
+
+def _handle(operator: Operator, key: DispatchKey, runtime: DispatchKey | None = None) -> KernelHandle | None:
+    with registry.lock:
+        known = operator.registrations.get(key)
+    return KernelHandle(operator, runtime or key, known[-1]) if known else None
+
+
+# What is composed although autograd has formulas for it: the operators that it calls say what it writes.
+_COMPOSED: Final = frozenset(("aten::native_batch_norm", "aten::resize_as_"))
+
+
+def _parts(operator: Operator) -> KernelHandle | None:
+    """Return the kernel by which an operator is made of others, if nothing else serves it."""
+    if operator.name in _COMPOSED:
+        return _handle(operator, DispatchKey.CompositeExplicitAutograd, DispatchKey.CPU)
+    with registry.lock:
+        is_composed = operator.entry(DispatchKey.AutogradCPU).rule == "math kernel"
+    implicit = DispatchKey.CompositeImplicitAutograd
+    return _handle(operator, implicit, DispatchKey.AutogradCPU) if is_composed else None
+
+
+def _composed(kernel: KernelHandle) -> Serve:
+    return lambda level, modes, *args: kernel.call(*args)
+
+
+def _on_values(operator: Operator) -> Serve:
+    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+        values = [mapped(value, level.value) for value in args]
+        return _results(level, level.call(operator.call, *values), args, values)
+
+    return serve
+
+
+def _results(level: Functionalization, result: Any, args: Any, values: Any) -> Any:
+    """Return results as new tensors of the level. What is one of the values is the argument that has it."""
+    given = {
+        id(value): arg
+        for several, own in zip(values, args, strict=True)
+        for value, arg in zip(tensors_in(several), tensors_in(own), strict=True)
+    }
+    return mapped(result, lambda each: given[id(each)] if id(each) in given else level.fresh(each))
+
+
+def _by_variant(operator: Operator, variant: Variant) -> Serve:
+    signature = operator.signature
+    out = min(signature.written)
+
+    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+        check_write(level, operator, args)
+        found = variant.operator.call(*variant.arguments(args, out))
+        results = [found] if len(variant.results) == 1 else list(found)
+        for place, result in zip(variant.results, results, strict=True):
+            if place is not None:
+                _write_all(level, operator, args, args[place], result)
+        return _answer(operator, args, results)
+
+    return serve
+
+
+def _write_all(level: Functionalization, operator: Operator, args: Any, written: Any, new: Any) -> None:
+    """Give a tensor, or each of a list, the new value that a tensor of the level has."""
+    for tensor, made in zip(tensors_in(written), tensors_in(new), strict=True):
+        value = level.value(made)
+        is_own = level.is_own(made) and not array_of(made).steps
+        if not is_own or any(made is each for arg in args for each in tensors_in(arg)):
+            value = level.call(aten["clone.default"], value)  # the memory must be nobody else's
+        write(level, operator, args, tensor, value)
+
+
+def _answer(operator: Operator, args: Any, results: Any) -> Any:
+    """Return the results of a call that writes: what it wrote is the argument itself."""
+    aliases = operator.signature.aliases
+    if not aliases or not operator.signature.returns:
+        return None
+    made = [args[alias] if alias is not None else result for alias, result in zip(aliases, results, strict=False)]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _on_clones(operator: Operator) -> Serve:
+    """Serve an operator without functional variant: it writes to clones, and these are the new values."""
+    signature = operator.signature
+    written = sorted(signature.written)
+
+    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+        check_write(level, operator, args)
+        values = [mapped(value, level.value) for value in args]
+        for place in written:
+            values[place] = mapped(values[place], lambda each: level.call(aten["clone.default"], each))
+        result = level.call(operator.call, *values)
+        for place in written:
+            for tensor, value in zip(tensors_in(args[place]), tensors_in(values[place]), strict=True):
+                write(level, operator, args, tensor, value)
+        results = result if isinstance(result, tuple) else [result]
+        return _answer(operator, args, [_results(level, each, args, values) for each in results])
+
+    return serve
+
+
+def _views(operator: Operator) -> Serve:
+    return lambda level, modes, *args: call_view(level, operator, args)
+
+
+def _in_place(operator: Operator) -> Serve:
+    """Serve an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
+    view = registry.operators.get(operator.name.replace(operator.base, operator.base.removesuffix("_"), 1))
+    if view is None:
+        return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
+
+    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+        inner = level.inner(args[0])
+        shadow = level.shadow(inner)
+        made = array_of(call_view(level, view, args))
+        on_shadows(operator.call, shadow, *args[1:])
+        array = array_of(inner)
+        array.steps, array.held, array.seen = made.steps, made.held, made.seen
+        return args[0]
+
+    return serve
+
+
+def _refused(operator: Operator, reason: str) -> Serve:
+    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+        raise RuntimeError(f"functionalize: {operator.name} has no functional form: {reason}")
+
+    return serve
+
+
+def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    return level.fresh(level.call(aten["clone.default"], level.value(args[0])))
+
+
+_SPECIAL: Final[dict[str, Serve]] = {
+    "aten::resize_": resize,
+    "aten::lift_fresh": _lift_fresh,
+}
