@@ -22,6 +22,7 @@ import pytest
 import opwright
 import opwright.autograd.checking.problem
 import opwright.autograd.function_jvp
+import opwright.batching.batching
 import opwright.fake_profile
 import opwright.func.levels
 import opwright.testing.checking.schema_mode
@@ -224,6 +225,7 @@ BLOCKS: dict[str, Attempt] = {
     "library.libraries.scoped_library": Attempt(
         lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
     ),
+    "batching.batching.Batching": Attempt(lambda: opwright.batching.batching.Batching(2)),
     "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
     "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),

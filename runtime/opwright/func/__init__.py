@@ -1,7 +1,8 @@
 """Transforms of functions, which nest: `vmap`, `grad`, `vjp`, `jvp`, jacobians, `hessian`. Names of `torch.func`."""
 
 from opwright.batching.transform import vmap
-from opwright.functionalize.transform import functionalize
+from opwright.func.jacobians import hessian, jacfwd, jacrev
 from opwright.func.transforms import grad, grad_and_value, jvp, vjp
+from opwright.functionalize.transform import functionalize
 
-__all__ = ["functionalize", "grad", "grad_and_value", "jvp", "vjp", "vmap"]
+__all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]

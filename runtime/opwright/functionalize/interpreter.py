@@ -11,13 +11,14 @@ from opwright.dispatch.aten import aten
 from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array_of, new_shadow, on_memory
 from opwright.functionalize.views import Step, Strided
 from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.kernels import mapped
 from opwright.state import Modes, active_modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["Functionalization", "on_shadows"]
+__all__ = ["Functionalization", "on_shadows", "tensors_in"]
 
 
 class _Adopted(NamedTuple):
@@ -34,6 +35,7 @@ class Functionalization(Interpreter):
 
     __slots__ = ("_adopted", "removes_views")
     name: ClassVar[str] = "functionalize"
+    shown_as: ClassVar[str] = "FunctionalTensor"
 
     def __init__(self, removes_views: bool = False) -> None:
         super().__init__()
@@ -46,6 +48,25 @@ class Functionalization(Interpreter):
         from opwright.functionalize.ways import way_of
 
         return way_of(operator).serve
+
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function` on values: its forward is run below this level, where autograd is."""
+        values = [mapped(value, self.value) for value in args]
+        token = set_modes(self.below(modes))
+        try:
+            result = function.apply(*values, **kwargs)
+        finally:
+            reset_modes(token)
+        return self.results(result, args, values)
+
+    def results(self, result: Any, args: Sequence[Any], values: Sequence[Any]) -> Any:
+        """Return results of a call with values as new tensors of the level. What is a value is the argument itself."""
+        given = {
+            id(value): arg
+            for several, own in zip(values, args, strict=True)
+            for value, arg in zip(tensors_in(several), tensors_in(own), strict=True)
+        }
+        return mapped(result, lambda each: given[id(each)] if id(each) in given else self.fresh(each))
 
     # From tensors to values
 
@@ -141,6 +162,13 @@ class Functionalization(Interpreter):
         """Write what tensors of outer levels became to them. Called when the level was left."""
         for known in self._adopted.values():
             _write_back(known)
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return the tensors that an argument is or has."""
+    if isinstance(value, Tensor):
+        return [value]
+    return [each for each in value if isinstance(each, Tensor)] if isinstance(value, list | tuple) else []
 
 
 def on_shadows(function: Callable[..., Any], *args: Any) -> Any:

@@ -8,12 +8,12 @@ from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
-from opwright.functionalize.interpreter import Functionalization, on_shadows
+from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import array_of
 from opwright.functionalize.resizing import resize
 from opwright.functionalize.variants import Variant, functional_variant
 from opwright.functionalize.viewing import call_view
-from opwright.functionalize.writes import check_write, tensors_in, write
+from opwright.functionalize.writes import check_write, write
 from opwright.keys import DispatchKey
 from opwright.levels.interpreter import Serve
 from opwright.levels.kernels import mapped
@@ -82,19 +82,9 @@ def _composed(kernel: KernelHandle) -> Serve:
 def _on_values(operator: Operator) -> Serve:
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
-        return _results(level, level.call(operator.call, *values), args, values)
+        return level.results(level.call(operator.call, *values), args, values)
 
     return serve
-
-
-def _results(level: Functionalization, result: Any, args: Any, values: Any) -> Any:
-    """Return results as new tensors of the level. What is one of the values is the argument that has it."""
-    given = {
-        id(value): arg
-        for several, own in zip(values, args, strict=True)
-        for value, arg in zip(tensors_in(several), tensors_in(own), strict=True)
-    }
-    return mapped(result, lambda each: given[id(each)] if id(each) in given else level.fresh(each))
 
 
 def _by_variant(operator: Operator, variant: Variant) -> Serve:
@@ -147,7 +137,7 @@ def _on_clones(operator: Operator) -> Serve:
             for tensor, value in zip(tensors_in(args[place]), tensors_in(values[place]), strict=True):
                 write(level, operator, args, tensor, value)
         results = result if isinstance(result, tuple) else [result]
-        return _answer(operator, args, [_results(level, each, args, values) for each in results])
+        return _answer(operator, args, [level.results(each, args, values) for each in results])
 
     return serve
 

@@ -10,7 +10,7 @@ from opwright.arrays.dtypes import dtype_name
 from opwright.arrays.layouts import may_overlap_itself
 from opwright.dispatch.aten import aten
 from opwright.errors import FakeKernelError
-from opwright.functionalize.interpreter import Functionalization, on_shadows
+from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Layout, Memory, array_of
 from opwright.functionalize.views import Step, restored
 from opwright.levels.kernels import mapped
@@ -19,14 +19,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["check_write", "tensors_in", "write"]
-
-
-def tensors_in(value: Any) -> list[Tensor]:
-    """Return the tensors that an argument is or has."""
-    if isinstance(value, Tensor):
-        return [value]
-    return [each for each in value if isinstance(each, Tensor)] if isinstance(value, list | tuple) else []
+__all__ = ["check_write", "write"]
 
 
 def check_write(level: Functionalization, operator: Operator, args: tuple[Any, ...]) -> None:
