@@ -13,7 +13,7 @@ from opwright.dispatch.registry import registry
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["Variant", "copy_of", "functional_variant", "scatter_of"]
+__all__ = ["Variant", "copy_of", "functional_variant", "scatter_of", "view_of"]
 
 # What a functional factory says of its result, and an out variant reads off `out`.
 _OF_RESULT: Final = frozenset(("dtype", "layout", "device", "pin_memory", "non_blocking"))
@@ -76,6 +76,15 @@ def _candidates(operator: Operator) -> Iterator[Operator]:
             signature = each.signature
             if not signature.written and all(alias is None for alias in signature.aliases):
                 yield each
+
+
+def view_of(operator: Operator) -> Operator | None:
+    """Return the view that an operator makes of a tensor in place: `transpose.int` for `transpose_`."""
+    packet = registry.overloads.get(f"{operator.namespace}::{operator.base.removesuffix('_')}")
+    for each in () if packet is None else packet.operators.values():
+        if each.signature.names == operator.signature.names and each.signature.types == operator.signature.types:
+            return each
+    return None
 
 
 def copy_of(operator: Operator) -> Operator | None:

@@ -161,6 +161,16 @@ def _in_shape(view: View, base: Tensor, part: Tensor) -> Tensor:
     return _reshaped(part, base.shape, view.is_copy)
 
 
+def _once(view: View, base: Tensor, part: Tensor) -> Tensor:
+    """Undo `expand`: what it repeats is written alike everywhere."""
+    name = "slice_copy.Tensor" if view.is_copy else "slice.Tensor"
+    added = len(part.shape) - len(base.shape)
+    for dim, size in enumerate(part.shape):
+        if dim < added or (type(base.shape[dim - added]) is int and base.shape[dim - added] == 1):
+            part = part if type(size) is int and size == 1 else aten[name](part, dim, 0, 1)
+    return _reshaped(part, base.shape, view.is_copy)
+
+
 def _in_dtype(view: View, base: Tensor, part: Tensor) -> Tensor:
     result: Tensor = view.operator.call(part if part.is_contiguous() else _packed(part), base.dtype)
     return result
@@ -188,7 +198,7 @@ UNDONE: Final[dict[str, Undo]] = {
     "aten::squeeze": _in_shape,
     "aten::squeeze.dim": _in_shape,
     "aten::squeeze.dims": _in_shape,
-    "aten::expand": _in_shape,  # where it repeats nothing: else a write is an error
+    "aten::expand": _once,
     "aten::view.dtype": _in_dtype,
     "aten::view_as_real": _complex,
     "aten::view_as_complex": _real,

@@ -11,7 +11,7 @@ from opwright.dispatch.registry import registry
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import array_of
 from opwright.functionalize.resizing import resize
-from opwright.functionalize.variants import Variant, functional_variant
+from opwright.functionalize.variants import Variant, functional_variant, view_of
 from opwright.functionalize.viewing import call_view
 from opwright.functionalize.writes import check_write, write
 from opwright.keys import DispatchKey
@@ -148,7 +148,7 @@ def _views(operator: Operator) -> Serve:
 
 def _in_place(operator: Operator) -> Serve:
     """Serve an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
-    view = registry.operators.get(operator.name.replace(operator.base, operator.base.removesuffix("_"), 1))
+    view = view_of(operator)
     if view is None:
         return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["check_write", "write"]
 
 
+# What writes one number everywhere, also where several elements are one place.
+_SAME: Final = frozenset(("fill_", "zero_"))
+
+
 def check_write(level: Functionalization, operator: Operator, args: tuple[Any, ...]) -> None:
     """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
     written = [each for place in operator.signature.written for each in tensors_in(args[place])]
@@ -31,7 +35,7 @@ def check_write(level: Functionalization, operator: Operator, args: tuple[Any, .
     overlapping = [each for each in written if _overlaps_itself(level, each)]
     if is_shared or overlapping:
         run_on_shadows(level, operator, args)
-    if overlapping:
+    if overlapping and (operator.base not in _SAME or not array_of(level.inner(overlapping[0])).steps):
         raise RuntimeError(
             f"functionalize: {operator.name} would write to a tensor of shape {list(overlapping[0].shape)} in which "
             "several elements are one place of memory: clone() it first"
