@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from opwright.arrays.devices import shape_of
 from opwright.dispatch.aten import aten
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
@@ -117,7 +117,7 @@ class Batching(Interpreter):
         array.dim = dim
         made = Tensor()
         made.array = array
-        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE
+        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE | ODD  # (a sample may have any strides)
         made.edge = None
         made.extra = None
         return made
