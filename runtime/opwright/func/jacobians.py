@@ -42,7 +42,7 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
         def rows(*cotangents: Any) -> Any:
             given = tree_unflatten(cotangents, out_spec)
             answer = pullback(*given) if type(given) is tuple and len(given) > 1 else pullback(given)
-            return tree_flatten((answer,) if len(chosen) == 1 else answer)[0]
+            return tree_flatten(answer)[0]
 
         columns = vmap(rows, chunk_size=chunk_size)(*_basis(outputs))
         made = []

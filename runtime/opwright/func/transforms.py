@@ -177,7 +177,7 @@ class _Pullback:
         self._structure = structure
 
     def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """Return the products, one for each of the primals: a single one by itself."""
+        """Return a tuple of the products, one for each of the primals."""
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         grads, spec = tree_flatten(given)
         if spec != self._spec:
@@ -187,8 +187,7 @@ class _Pullback:
             )
         with self._level as level:
             found = _gradients(self._outputs, [level.lift(each) for each in grads], self._leaves)
-            answer = tree_unflatten([level.out_of(each) for each in found], self._structure)
-        return answer[0] if len(answer) == 1 else answer
+            return tree_unflatten([level.out_of(each) for each in found], self._structure)
 
 
 def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:

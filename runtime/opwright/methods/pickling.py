@@ -32,8 +32,8 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 def _reduce_plain(tensor: Tensor) -> Reduced:
     if tensor.keys & FRONT_MODE:
         raise RuntimeError(
-            "a tensor of a transform that is on (vmap, grad, jvp, …) is neither pickled nor copied: it stands for others. Do "
-            "so with what the transform returns"
+            "a tensor of a transform that is on (vmap, grad, jvp, …) is neither pickled nor copied: it stands for "
+            "others. Do so with what the transform returns"
         )
     if not tensor.is_leaf:
         raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
