@@ -59,14 +59,25 @@ class Functionalization(Interpreter):
             reset_modes(token)
         return self.results(result, args, values)
 
-    def results(self, result: Any, args: Sequence[Any], values: Sequence[Any]) -> Any:
-        """Return results of a call with values as new tensors of the level. What is a value is the argument itself."""
+    def results(self, result: Any, args: Sequence[Any], values: Sequence[Any], shadows: Any = None) -> Any:
+        """Return results of a call with values as new tensors of the level. What is a value is the argument itself.
+        `shadows` are the results of the call without data, where these are known."""
         given = {
             id(value): arg
             for several, own in zip(values, args, strict=True)
             for value, arg in zip(tensors_in(several), tensors_in(own), strict=True)
         }
-        return mapped(result, lambda each: given[id(each)] if id(each) in given else self.fresh(each))
+
+        def put(value: Any, shadow: Any) -> Any:
+            if isinstance(value, Tensor):
+                known = given.get(id(value))
+                return self.fresh(value, shadow) if known is None else known
+            if isinstance(value, list | tuple):
+                made = [put(*pair) for pair in zip(value, shadow or [None] * len(value), strict=True)]
+                return made if isinstance(value, list) else tuple(made)
+            return value
+
+        return put(result, shadows)
 
     # From tensors to values
 
@@ -121,9 +132,11 @@ class Functionalization(Interpreter):
         value = self.replay(memory.value, (step,)) if memory.writes else tensor
         return _Adopted(tensor, on_memory(memory, (step,), value, shadow), memory, False)
 
-    def fresh(self, value: Tensor) -> Tensor:
-        """Return a new tensor of this level, whose memory is its own."""
-        return on_memory(Memory(value, None, self), (), value, None)
+    def fresh(self, value: Tensor, shadow: Tensor | None = None) -> Tensor:
+        """Return a new tensor of this level, whose memory is its own. It is known what the eager one would be where
+        `shadow` says it."""
+        layout = None if shadow is None else Layout.of(shadow)
+        return on_memory(Memory(value, layout, self), (), value, shadow)
 
     def shadow(self, tensor: Tensor) -> Tensor:
         """Return the tensor without data that is what the eager tensor would be."""
@@ -208,9 +221,10 @@ def _write_back(known: _Adopted) -> None:
     if array.shadow is None or (array.memory is memory and Layout.of(array.shadow) == Layout.of(tensor)):
         return
     shape, strides, offset = Layout.of(array.shadow)
-    if array.memory is memory:
+    is_moved = array.memory is not memory
+    if is_moved:
+        aten["resize_.default"](tensor, list(shape))
+    if Layout.of(tensor) != (shape, strides, offset):
         aten["as_strided_.default"](tensor, list(shape), list(strides), offset)
-    else:  # it has other memory than it had
-        if tuple(tensor.shape) != shape:
-            aten["resize_.default"](tensor, list(shape))
+    if is_moved:
         aten["copy_.default"](tensor, array.value)

@@ -154,7 +154,7 @@ def new_shadow(tensor: Tensor, layout: Layout) -> Tensor:
     root = meta_array((length,), (1,), tensor.dtype, place_on(tensor.device))
     size = tensor.itemsize
     made = wrap_meta(root.lying(shape, [stride * size for stride in strides], offset * size))
-    made.extra = Extra(Storage(root))
+    made.extra = Extra(Storage(root), None if tensor._base is None else wrap_meta(root))
     return made
 
 

@@ -12,29 +12,34 @@ from opwright.functionalize.views import Strided
 from opwright.state import Modes
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["resize"]
+__all__ = ["follow", "resize", "room_of"]
 
 
 def resize(level: Functionalization, modes: Modes, tensor: Tensor, size: Any, memory_format: Any) -> Tensor:
     """Serve `resize_`. As the eager tensor, one whose memory grows leaves its views behind."""
-    inner = level.inner(tensor)
-    shadow = level.shadow(inner)
-    room = _length(shadow)
+    shadow = level.shadow(level.inner(tensor))
+    room = room_of(shadow)
     on_shadows(find_operator("aten::resize_").call, shadow, size, memory_format)
-    array = array_of(inner)
-    memory = array.memory
-    layout = Layout.of(shadow)
-    if _length(shadow) > room:
-        flat = level.call(_grown, memory, room, _length(shadow))
-        memory = array.memory = Memory(flat, Layout((_length(shadow),), (1,), 0), level)
-    array.steps = (Strided(layout, memory.layout, level.removes_views),)
-    array.seen = -1
+    follow(level, tensor, room)
     return tensor
 
 
-def _length(shadow: Tensor) -> int:
-    length: int = shadow.untyped_storage().flat().shape[0]
+def room_of(shadow: Tensor) -> int:
+    """Return how many elements the storage of a tensor has."""
+    length: int = shadow.untyped_storage().flat().nbytes // shadow.itemsize
     return length
+
+
+def follow(level: Functionalization, tensor: Tensor, room: int) -> None:
+    """Let a tensor be what its shadow became, whose storage had so much room before it was resized."""
+    array = array_of(level.inner(tensor))
+    assert array.shadow is not None  # it was resized
+    length, memory = room_of(array.shadow), array.memory
+    if length > room:
+        row = level.call(_grown, memory, room, length)
+        memory = array.memory = Memory(row, Layout((length,), (1,), 0), level)
+    array.steps = (Strided(Layout.of(array.shadow), memory.layout, level.removes_views),)
+    array.seen = -1
 
 
 def _grown(memory: Memory, room: int, length: int) -> Tensor:

@@ -17,7 +17,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["call_view", "how_undone"]
+__all__ = ["call_view", "how_undone", "shadows_of"]
 
 Arguments = tuple[Any, ...]
 
@@ -25,7 +25,7 @@ Arguments = tuple[Any, ...]
 def call_view(level: Functionalization, operator: Operator, args: Arguments) -> Any:
     """Return the results of a view operator, each as the view of its own that it is."""
     aliases = operator.signature.aliases
-    shadows = _shadows(level, operator, args)
+    shadows = _view_shadows(level, operator, args)
     results = [shadows] if len(aliases) == 1 else list(shadows)
     made: list[Any] = []
     for number, (shadow, alias) in enumerate(zip(results, aliases, strict=True)):
@@ -41,13 +41,26 @@ def call_view(level: Functionalization, operator: Operator, args: Arguments) -> 
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _shadows(level: Functionalization, operator: Operator, args: Arguments) -> Any:
-    """Return the results of the call on tensors without data."""
+def shadows_of(level: Functionalization, operator: Operator, args: Arguments) -> Any:
+    """Return the results of the call on tensors without data; None where it needs data."""
     try:
         return on_shadows(operator.call, *[mapped(value, level.shadow) for value in args])
-    except (FakeKernelError, DispatchError):
-        if level.removes_views:
+    except FakeKernelError:
+        return None
+    except DispatchError:
+        if operator.home is not None:  # one of a user without a fake kernel
             raise
+        return None
+
+
+def _view_shadows(level: Functionalization, operator: Operator, args: Arguments) -> Any:
+    if (found := shadows_of(level, operator, args)) is not None:
+        return found
+    if level.removes_views:
+        raise RuntimeError(
+            f"functionalize: what {operator.name} shows of its argument is not known without data, so that no operator "
+            "can copy it: give it a fake kernel (opwright.library.register_fake)"
+        )
     # An operator of a user without a fake kernel: its results lie in the base's value as in the base.
     values = [mapped(value, level.value) for value in args]
     result = level.call(operator.call, *values)

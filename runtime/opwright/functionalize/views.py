@@ -22,7 +22,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["UNDONE", "Step", "Strided", "Undo", "View", "restored", "scattering", "undone_by_strides"]
+__all__ = ["UNDONE", "Step", "Strided", "Undo", "View", "has_strides", "restored", "scattering", "undone_by_strides"]
 
 Arguments = tuple[Any, ...]
 Undo = Callable[["View", Tensor, Tensor], Tensor]
@@ -98,7 +98,7 @@ class Strided(Step):
     def _buffer(self, base: Tensor) -> tuple[Tensor, int]:
         """Return a tensor in whose storage the base lies as the memory does, and where that begins in it."""
         shape, strides, offset = self.whole
-        if _has_strides(base, strides):
+        if has_strides(base, strides):
             return base, base.storage_offset() - offset
         flat = aten["new_zeros.default"](base, [1 + span(shape, strides)[1]])
         return aten["as_strided_scatter.default"](flat, base, list(shape), list(strides), 0), -offset
@@ -108,7 +108,7 @@ def restored(value: Tensor, layout: Layout, *, is_copy: bool) -> Tensor:
     """Return a value with the strides of a layout, where these are dense. Without views that is so for contiguous ones
     alone."""
     shape, strides, _ = layout
-    if _has_strides(value, strides):
+    if has_strides(value, strides):
         return value
     if is_contiguous(shape, strides):
         return _packed(value)
@@ -120,7 +120,8 @@ def restored(value: Tensor, layout: Layout, *, is_copy: bool) -> Tensor:
     return result
 
 
-def _has_strides(value: Tensor, strides: Sequence[Any]) -> bool:
+def has_strides(value: Tensor, strides: Sequence[Any]) -> bool:
+    """Whether a tensor surely has these strides, as far as they tell anything."""
     return all(
         statically_known_true(own == other) or statically_known_true(size < 2)
         for size, own, other in zip(value.shape, value.stride(), strides, strict=True)

@@ -6,18 +6,20 @@ from typing import Any, Final, NamedTuple
 
 from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_handles import KernelHandle
-from opwright.dispatch.operator import Operator
+from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registry import registry
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import array_of
 from opwright.functionalize.resizing import resize
 from opwright.functionalize.variants import Variant, functional_variant, view_of
-from opwright.functionalize.viewing import call_view
-from opwright.functionalize.writes import check_write, write
+from opwright.functionalize.viewing import call_view, shadows_of
+from opwright.functionalize.views import has_strides
+from opwright.functionalize.writes import Writing
 from opwright.keys import DispatchKey
 from opwright.levels.interpreter import Serve
 from opwright.levels.kernels import mapped
 from opwright.state import Modes
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["Way", "way_of"]
 
@@ -80,11 +82,23 @@ def _composed(kernel: KernelHandle) -> Serve:
 
 
 def _on_values(operator: Operator) -> Serve:
+    tensors = [each.position for each in operator.signature.tensors]
+
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
-        return level.results(level.call(operator.call, *values), args, values)
+        result = level.call(operator.call, *values)
+        is_known = not any(_is_drifted(level, each) for place in tensors for each in tensors_in(args[place]))
+        return level.results(result, args, values, None if is_known else shadows_of(level, operator, args))
 
     return serve
+
+
+def _is_drifted(level: Functionalization, tensor: Tensor) -> bool:
+    """Whether the value lies otherwise than the eager tensor: so may what is made of it."""
+    array = tensor.array
+    if not level.is_own(tensor) or array.shadow is None:
+        return False
+    return not has_strides(array.held, array.shadow.stride())
 
 
 def _by_variant(operator: Operator, variant: Variant) -> Serve:
@@ -92,25 +106,26 @@ def _by_variant(operator: Operator, variant: Variant) -> Serve:
     out = min(signature.written)
 
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
-        check_write(level, operator, args)
+        writing = Writing(level, operator, args)
+        writing.check()
         found = variant.operator.call(*variant.arguments(args, out))
         results = [found] if len(variant.results) == 1 else list(found)
         for place, result in zip(variant.results, results, strict=True):
             if place is not None:
-                _write_all(level, operator, args, args[place], result)
+                _write_all(level, writing, args, args[place], result)
         return _answer(operator, args, results)
 
     return serve
 
 
-def _write_all(level: Functionalization, operator: Operator, args: Any, written: Any, new: Any) -> None:
+def _write_all(level: Functionalization, writing: Writing, args: Any, written: Any, new: Any) -> None:
     """Give a tensor, or each of a list, the new value that a tensor of the level has."""
     for tensor, made in zip(tensors_in(written), tensors_in(new), strict=True):
         value = level.value(made)
         is_own = level.is_own(made) and not array_of(made).steps
         if not is_own or any(made is each for arg in args for each in tensors_in(arg)):
             value = level.call(aten["clone.default"], value)  # the memory must be nobody else's
-        write(level, operator, args, tensor, value)
+        writing.write(tensor, value)
 
 
 def _answer(operator: Operator, args: Any, results: Any) -> Any:
@@ -128,14 +143,15 @@ def _on_clones(operator: Operator) -> Serve:
     written = sorted(signature.written)
 
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
-        check_write(level, operator, args)
+        writing = Writing(level, operator, args)
+        writing.check()
         values = [mapped(value, level.value) for value in args]
         for place in written:
             values[place] = mapped(values[place], lambda each: level.call(aten["clone.default"], each))
         result = level.call(operator.call, *values)
         for place in written:
             for tensor, value in zip(tensors_in(args[place]), tensors_in(values[place]), strict=True):
-                write(level, operator, args, tensor, value)
+                writing.write(tensor, value)
         results = result if isinstance(result, tuple) else [result]
         return _answer(operator, args, [level.results(each, args, values) for each in results])
 
@@ -175,7 +191,15 @@ def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
     return level.fresh(level.call(aten["clone.default"], level.value(args[0])))
 
 
+def _as_view(name: str) -> Serve:
+    """Serve an operator that shares memory although its schema does not say so: as the view that it is."""
+    return lambda level, modes, *args: call_view(level, find_operator(name), args)
+
+
 _SPECIAL: Final[dict[str, Serve]] = {
     "aten::resize_": resize,
     "aten::lift_fresh": _lift_fresh,
+    "aten::_unsafe_view": _as_view("aten::view"),
+    "aten::unsafe_split.Tensor": _as_view("aten::split.Tensor"),
+    "aten::unsafe_split_with_sizes": _as_view("aten::split_with_sizes"),
 }

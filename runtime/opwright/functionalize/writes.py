@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,7 +12,8 @@ from opwright.arrays.layouts import may_overlap_itself
 from opwright.dispatch.aten import aten
 from opwright.errors import FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
-from opwright.functionalize.memory import Layout, Memory, array_of
+from opwright.functionalize.memory import Memory, array_of
+from opwright.functionalize.resizing import follow, room_of
 from opwright.functionalize.views import Step, restored
 from opwright.levels.kernels import mapped
 from opwright.tensors.tensor import Tensor
@@ -19,45 +21,87 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["check_write", "write"]
-
+__all__ = ["Writing"]
 
 # What writes one number everywhere, also where several elements are one place.
 _SAME: Final = frozenset(("fill_", "zero_"))
 
 
-def check_write(level: Functionalization, operator: Operator, args: tuple[Any, ...]) -> None:
-    """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
-    written = [each for place in operator.signature.written for each in tensors_in(args[place])]
-    memories = {id(array_of(level.inner(each)).memory) for each in written}
-    others = [level.inner(each) for value in args for each in tensors_in(value) if _is_known(level, each)]
-    is_shared = sum(id(array_of(each).memory) in memories for each in _distinct(others)) > len(_distinct(written))
-    overlapping = [each for each in written if _overlaps_itself(level, each)]
-    if is_shared or overlapping:
-        run_on_shadows(level, operator, args)
-    if overlapping and (operator.base not in _SAME or not array_of(level.inner(overlapping[0])).steps):
-        raise RuntimeError(
-            f"functionalize: {operator.name} would write to a tensor of shape {list(overlapping[0].shape)} in which "
-            "several elements are one place of memory: clone() it first"
-        )
-    for each in written:
-        if array_of(level.inner(each)).memory.has_parts_elsewhere:
+class Writing:
+    """A call that writes. Where it may raise an error that the functional call does not, or resizes `out`, the eager
+    call is made on tensors without data (Note [Shadows] in `memory`), once."""
+
+    def __init__(self, level: Functionalization, operator: Operator, args: tuple[Any, ...]) -> None:
+        self._level = level
+        self._operator = operator
+        self._args = args
+        self._is_run = False
+        self._written = [
+            level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])
+        ]
+        self._rooms = {id(each): _shape_and_room(level.shadow(each)) for each in self._written}
+
+    def check(self) -> None:
+        """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
+        overlapping = [each for each in self._written if _overlaps_itself(self._level.shadow(each))]
+        if overlapping or self._shares_memory():
+            self._run()
+        if overlapping and (self._operator.base not in _SAME or not array_of(overlapping[0]).steps):
             raise RuntimeError(
-                f"functionalize: {operator.name} would write to a tensor that shares a part of its memory with another "
-                "tensor from outside of the function: give it one of both, and let it make views of that, or clone them"
+                f"functionalize: {self._operator.name} would write to a tensor of shape {list(overlapping[0].shape)} "
+                "in which several elements are one place of memory: clone() it first"
+            )
+        if any(array_of(each).memory.has_parts_elsewhere for each in self._written):
+            raise RuntimeError(
+                f"functionalize: {self._operator.name} would write to a tensor that shares a part of its memory with "
+                "another tensor from outside of the function: give the function one tensor that has the memory of "
+                "both, and let it make views of that, or clone them"
             )
 
+    def _shares_memory(self) -> bool:
+        """Whether memory that is written is that of another operand, too."""
+        level = self._level
+        written = {id(array_of(each).memory) for each in self._written}
+        given = [each for value in self._args for each in tensors_in(value)]
+        known = [level.inner(each) for each in given if level.is_own(each) or level.has_adopted(each)]
+        return sum(id(array_of(each).memory) in written for each in known) > len(self._written)
 
-def _is_known(level: Functionalization, tensor: Tensor) -> bool:
-    return level.is_own(tensor) or level.has_adopted(tensor)
+    def _run(self) -> None:
+        """Make the call on tensors without data, for its errors. One that needs data is not made."""
+        if self._is_run:
+            return
+        self._is_run = True
+        try:
+            on_shadows(self._operator.call, *[mapped(value, self._level.shadow) for value in self._args])
+        except FakeKernelError:
+            return
+
+    def write(self, tensor: Tensor, new: Tensor) -> None:
+        """Give a tensor that the call writes its new value."""
+        level = self._level
+        inner = level.inner(tensor)
+        shadow = level.shadow(inner)
+        shape, room = self._rooms[id(inner)]
+        if tuple(new.shape) != shape or new.dtype is not shadow.dtype:
+            self._run()
+            if new.dtype is not shadow.dtype:
+                new = level.call(_cast, new, shadow)
+        if tuple(shadow.shape) != shape:
+            follow(level, inner, room)
+        if tuple(new.shape) != tuple(shadow.shape):
+            raise RuntimeError(
+                f"functionalize: {self._operator.name} made {dtype_name(new.dtype)} values of shape {list(new.shape)} "
+                f"for a tensor of shape {list(shadow.shape)}"
+            )
+        array = array_of(inner)
+        array.memory.become(level.call(_put, array.memory, array.steps, new, level.removes_views))
 
 
-def _distinct(tensors: list[Tensor]) -> list[Tensor]:
-    return list({id(each): each for each in tensors}.values())
+def _shape_and_room(shadow: Tensor) -> tuple[tuple[int, ...], int]:
+    return tuple(shadow.shape), room_of(shadow)
 
 
-def _overlaps_itself(level: Functionalization, tensor: Tensor) -> bool:
-    shadow = level.shadow(level.inner(tensor))
+def _overlaps_itself(shadow: Tensor) -> bool:
     return may_overlap_itself(tuple(shadow.shape), shadow.stride()) or _windows_overlap(shadow)
 
 
@@ -78,44 +122,12 @@ def _windows_overlap(shadow: Tensor) -> bool:
     return bool(np.unique(places).size < places.size)
 
 
-def run_on_shadows(level: Functionalization, operator: Operator, args: tuple[Any, ...]) -> None:
-    """Run a call on tensors without data, which raises what the eager call would. One that needs data is not run."""
-    shadows = [mapped(value, level.shadow) for value in args]
-    try:
-        on_shadows(operator.call, *shadows)
-    except FakeKernelError:
-        return
-
-
-def write(level: Functionalization, operator: Operator, args: tuple[Any, ...], tensor: Tensor, new: Tensor) -> None:
-    """Give a tensor that the call writes its new value."""
-    inner = level.inner(tensor)
-    array = array_of(inner)
-    shadow = level.shadow(inner)
-    if tuple(new.shape) != tuple(shadow.shape) or new.dtype is not shadow.dtype:
-        before = tuple(shadow.shape)
-        run_on_shadows(level, operator, args)
-        if new.dtype is not shadow.dtype:
-            new = level.call(_cast, new, shadow)
-        if tuple(shadow.shape) != before:  # `out` was resized
-            array.memory = Memory(new, Layout.of(shadow), level)
-            array.steps = ()
-            array.seen = -1
-    if tuple(new.shape) != tuple(shadow.shape):
-        raise RuntimeError(
-            f"functionalize: {operator.name} made {dtype_name(new.dtype)} values of shape {list(new.shape)} for a "
-            f"tensor of shape {list(shadow.shape)}"
-        )
-    memory = array.memory
-    memory.become(level.call(_put, memory, array.steps, new, level.removes_views))
-
-
 def _cast(new: Tensor, shadow: Tensor) -> Tensor:
     made: Tensor = aten["_to_copy.default"](new, dtype=shadow.dtype)
     return made
 
 
-def _put(memory: Memory, steps: tuple[Step, ...], new: Tensor, is_copy: bool) -> Tensor:
+def _put(memory: Memory, steps: Sequence[Step], new: Tensor, is_copy: bool) -> Tensor:
     """Return the memory's value with a new value of what the steps show."""
     bases = [memory.value][: len(steps)]
     for step in steps[:-1]:

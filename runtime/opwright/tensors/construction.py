@@ -50,11 +50,16 @@ def tensor(
 
 
 def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
-    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there."""
+    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
+    transform is on, one of its level."""
     modes = active_modes()
-    if modes is None or not modes.include & META:
-        return _marked(wrap(_new_array(data, dtype, device)))
-    return hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    if modes is None:
+        return wrap(_new_array(data, dtype, device))
+    if modes.include & META:
+        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    else:
+        made = _marked(wrap(_new_array(data, dtype, device)))
+    return made if modes.top is None else hooks.levels().lifted(made)
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
