@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +16,23 @@ from functionalizing import differences, functionalized, wrong_calls
 from recorded_programs import BINARY, CASTS, FUNCTIONAL, INPLACE_VIEWS, VIEWS, WRITES, WRITES_OF_TWO, Action
 
 import opwright
+from opwright.pytree import tree_leaves
+from opwright.utils._python_dispatch import TorchDispatchMode
 
 # What autograd does not see, or refuses where views are recorded: not for programmes whose gradients are compared.
 _NOT_RECORDED = (
     "x.detach()", "x.data", "x.data[0]", "x.data = y", "x.detach_()", "x.unbind()", "x.split(2)", "x.chunk(2)",
-    "x.split([1, …])", "x.tensor_split(2)", "x.real", "x.view(dtype)",
+    "x.split([1, …])", "x.tensor_split(2)", "x.real", "x.view(dtype)", "x.resize_(2)", "x.as_strided_(mT)",
+    "x.as_strided_(x[..., 1:])", "x.unsafe_split(2)", "x.unsafe_chunk(2)", "x.unsafe_split([1, …])", "x.view(torch.int64)",
 )  # fmt: skip
-# What gives a tensor the memory of another one: no operator does.
-_NO_OPERATOR = ("x.data = y",)
+# What no operator does, or (of views) autograd alone refuses.
+_NO_OPERATOR = ("x.data = y", "x.data", "x.data[0]", "x.detach_()")
 ONE: dict[str, Action] = {**FUNCTIONAL, **CASTS, **VIEWS, **WRITES, **INPLACE_VIEWS}
 TWO: dict[str, Action] = {**BINARY, **WRITES_OF_TWO}
 OTHERS: dict[str, Action] = {
     "x.unfold(-1, 2, 1)": lambda t, x: x.unfold(-1, 2, 1),
     "x.expand, filled": lambda t, x: x.expand(2, *x.shape).fill_(0.25),
-    "x.resize_(2, 2)": lambda t, x: x.resize_(2, 2).fill_(0.5),
-    "x.resize_as_(ones)": lambda t, x: x.resize_as_(t.ones(5)).zero_(),
+    "x.resize_(2)": lambda t, x: x.resize_(2) if x.numel() >= 2 else None,
     "x[x > 0] = 1": lambda t, x: x.__setitem__(x > 0, 1.0),
     "x[[0]] += 1": lambda t, x: x.__setitem__([0], x[[0]] + 1),
     "x[::2].neg_()": lambda t, x: x[::2].neg_(),
@@ -43,7 +45,6 @@ OTHERS: dict[str, Action] = {
     "x.movedim(0, -1)": lambda t, x: x.movedim(0, -1),
     "x.as_strided(…, 1)": lambda t, x: x.as_strided((2,), (2,), 1),
     "x.view(torch.int64)": lambda t, x: x.view(t.int64),
-    "dropout_(x)": lambda t, x: t.dropout(x, 0.5, True),
     "x.index_fill_": lambda t, x: x.index_fill_(-1, t.tensor([0]), 0.5),
     "tensor().add_": lambda t, x: t.tensor([1.0, 2.0]).add_(x.sum()),
     "out=empty": lambda t, x: t.sin(x, out=t.empty(0, dtype=x.dtype)),
@@ -56,7 +57,7 @@ ACTIONS: dict[str, tuple[Action, int]] = {
 }
 RECORDED = [name for name in ACTIONS if name not in _NOT_RECORDED]
 # Without views, fresh tensors lie otherwise: they are filled in another order.
-WITHOUT_RANDOM = [name for name in ACTIONS if name not in ("x.normal_()", "x.uniform_()", "dropout_(x)")]
+WITHOUT_RANDOM = [name for name in ACTIONS if name not in ("x.normal_()", "x.uniform_()")]
 _MOST = 14
 _LARGEST = 64
 _REFUSED = "several elements are one place of memory"  # what eager calls let pass, with results that are undefined
@@ -72,6 +73,36 @@ class Step(NamedTuple):
 
 class Undefined(Exception):
     """A write to elements that are one place of memory."""
+
+
+class _Defined(TorchDispatchMode):
+    """A block in which writes to memory that is read otherwise by the same call raise Undefined: what is read depends
+    on the order of elements, where the call does not refuse it."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        bound = func.signature.bind(tuple(args), dict(kwargs or {}))
+        written = [bound[place] for place in func.signature.written]
+        before = [(each, each.array) for each in written if isinstance(each, opwright.Tensor)]
+        is_pointwise = "pointwise" in func.tags
+        read = [value for place, value in enumerate(bound) if place not in func.signature.written]
+        others = [each.array for each in tree_leaves(read) if isinstance(each, opwright.Tensor)]
+        rooms = [each.untyped_storage().array for each, _ in before]
+        result = func(*args, **(kwargs or {}))
+        if any(each.untyped_storage().array is not room for (each, _), room in zip(before, rooms, strict=True)):
+            raise Undefined  # it grew: views that were there go on with what was (in PyTorch they do not)
+        for each, array in before:
+            for other in others:
+                for own in (array, each.array):
+                    if np.shares_memory(own, other) and not (is_pointwise and _is_same(own, other)):
+                        raise Undefined
+        return result
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    pointers = [each.__array_interface__["data"][0] for each in (first, second)]
+    return pointers[0] == pointers[1] and first.shape == second.shape and first.strides == second.strides
 
 
 def inputs(seed: int, dtype: Any = np.float64) -> list[Any]:
@@ -98,10 +129,11 @@ def programme(steps: Sequence[Step]) -> Callable[..., Any]:
         for name, first, second in steps:
             action, count = ACTIONS[name]
             places = [first % len(variables), second % len(variables)][:count]
+            shapes = [each.shape for each in variables]
             try:
                 result = action(opwright, *[variables[place] for place in places])
             except (RuntimeError, IndexError, TypeError, ValueError) as error:
-                if _REFUSED in str(error):
+                if _REFUSED in str(error) or shapes != [each.shape for each in variables]:  # `out` was resized before
                     raise Undefined from error
                 errors.append(f"{name}: {type(error).__name__}")
                 continue
@@ -123,10 +155,14 @@ def problems(steps: Sequence[Step], seed: int, dtype: Any = np.float64, remove: 
     if isinstance(found, Undefined):
         return
     opwright.manual_seed(seed)
-    expected = run(*eager)
+    try:
+        with _Defined():
+            expected = run(*eager)
+    except Undefined:
+        return
     with_strides = remove == "mutations"
     yield from differences(found, expected, with_strides=with_strides)
-    yield from (f"input: {each}" for each in differences(ours, eager))
+    yield from (f"input: {each}" for each in differences(ours, eager, with_strides=with_strides))
     yield from wrong_calls(recorder, ours, remove)
 
 

@@ -86,9 +86,9 @@ class Functionalization(Interpreter):
         array = tensor.array
         return type(array) is FunctionalArray and array.level is self
 
-    def has_adopted(self, tensor: Tensor) -> bool:
-        """Whether a tensor of this level stands for the tensor."""
-        return id(tensor) in self._adopted
+    def has_memory(self, tensor: Tensor) -> bool:
+        """Whether a tensor is of this level, or one of it stands for it; others are constants."""
+        return self.is_own(tensor) or id(tensor) in self._adopted
 
     def value(self, tensor: Tensor) -> Tensor:
         """Return the value of a tensor; itself, if it is a constant to this level."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape, span, surely_empty
+from opwright.arrays.layouts import Shape, may_overlap_itself, span, surely_empty
 from opwright.arrays.storage import Extra, Storage
-from opwright.fake.arrays import Place, meta_array, place_on, wrap_meta
+from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
 from opwright.levels.inside import InsideArray, InsideStorage, wrap_inside
 from opwright.tensors.tensor import Tensor
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from opwright.functionalize.views import Step
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["FunctionalArray", "Layout", "Memory", "array_of", "new_shadow", "on_memory"]
+__all__ = ["FunctionalArray", "Layout", "Memory", "array_of", "new_shadow", "on_memory", "over_memory_of",
+    "overlaps_itself",
+]
 
 
 class Layout(NamedTuple):
@@ -42,15 +46,17 @@ class Memory:
     """The memory of tensors that share one: its whole value, at `layout`, and the number of writes to it.
 
     `level` computes what views show of it. The layout is known once a tensor on the memory has a shadow.
-    `has_parts_elsewhere` says that tensors of outer levels share parts of it that are other memories here.
+    `has_parts_elsewhere` says that tensors of outer levels share parts of it that are other memories here. `grown` is
+    the larger memory that took its place when a tensor was resized, for those that are resized after that.
     """
 
-    __slots__ = ("has_parts_elsewhere", "known_layout", "level", "storage", "value", "writes")
+    __slots__ = ("grown", "has_parts_elsewhere", "known_layout", "level", "storage", "value", "writes")
 
     def __init__(self, value: Tensor, layout: Layout | None, level: Interpreter) -> None:
         self.value = value
         self.known_layout = layout
         self.has_parts_elsewhere = False
+        self.grown: Memory | None = None
         self.level = level
         self.writes = 0
         self.storage: Storage | None = None
@@ -151,10 +157,17 @@ def new_shadow(tensor: Tensor, layout: Layout) -> Tensor:
         length = max(_length(layout), tensor.extra.storage.flat(tensor.dtype).shape[0])
     else:
         length = _length(layout)
-    root = meta_array((length,), (1,), tensor.dtype, place_on(tensor.device))
+    root = meta_array((length,), (1,), tensor.dtype, META_PLACE)
     size = tensor.itemsize
     made = wrap_meta(root.lying(shape, [stride * size for stride in strides], offset * size))
     made.extra = Extra(Storage(root), None if tensor._base is None else wrap_meta(root))
+    return made
+
+
+def over_memory_of(shadow: Tensor) -> Tensor:
+    """Return another tensor at the same place of the same storage."""
+    made = wrap_meta(shadow.array)
+    made.extra = Extra(shadow.untyped_storage(), shadow._base)
     return made
 
 
@@ -166,3 +179,25 @@ def _length(layout: Layout) -> int:
     if surely_empty(layout.shape):
         return layout.offset
     return layout.offset + span(layout.shape, layout.strides)[1] + 1
+
+
+def overlaps_itself(shadow: Tensor) -> bool:
+    """Whether several elements of a tensor are one place of memory, as those that `expand` repeats, or windows that
+    `unfold` makes. Of symbolic strides other than 0 nobody can say."""
+    return may_overlap_itself(tuple(shadow.shape), shadow.stride()) or _windows_overlap(shadow)
+
+
+def _windows_overlap(shadow: Tensor) -> bool:
+    dims = [(stride, size) for stride, size in zip(shadow.stride(), shadow.shape, strict=True) if size != 1]
+    if not all(type(each) is int for pair in dims for each in pair):
+        return False
+    reach, may_meet = 0, False
+    for stride, size in sorted(dims):
+        may_meet = may_meet or stride <= reach
+        reach += (size - 1) * stride
+    if not may_meet or any(size == 0 for _, size in dims):
+        return False
+    places = np.zeros((), np.int64)
+    for stride, size in dims:
+        places = np.add.outer(places, np.arange(size) * stride)
+    return bool(np.unique(places).size < places.size)

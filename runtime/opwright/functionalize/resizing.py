@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.aten import aten
 from opwright.dispatch.operator import find_operator
 from opwright.functionalize.interpreter import Functionalization, on_shadows
@@ -35,9 +36,18 @@ def follow(level: Functionalization, tensor: Tensor, room: int) -> None:
     array = array_of(level.inner(tensor))
     assert array.shadow is not None  # it was resized
     length, memory = room_of(array.shadow), array.memory
+    if memory.value.dtype is not array.shadow.dtype:
+        raise RuntimeError(
+            f"functionalize: a view of {dtype_name(array.shadow.dtype)} over memory of "
+            f"{dtype_name(memory.value.dtype)} cannot be resized: clone() it first"
+        )
+    while memory.grown is not None:
+        memory = memory.grown
+        room = memory.layout.shape[0]
     if length > room:
         row = level.call(_grown, memory, room, length)
-        memory = array.memory = Memory(row, Layout((length,), (1,), 0), level)
+        memory.grown = memory = Memory(row, Layout((length,), (1,), 0), level)
+    array.memory = memory
     array.steps = (Strided(Layout.of(array.shadow), memory.layout, level.removes_views),)
     array.seen = -1
 

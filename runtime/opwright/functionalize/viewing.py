@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.dispatch.operator import find_operator
 from opwright.errors import DispatchError, FakeKernelError
-from opwright.functionalize.interpreter import Functionalization, on_shadows
-from opwright.functionalize.memory import Layout, array_of, on_memory
+from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
+from opwright.functionalize.memory import Layout, array_of, on_memory, overlaps_itself
 from opwright.functionalize.variants import copy_of, scatter_of
 from opwright.functionalize.views import UNDONE, Step, Strided, Undo, View, scattering, undone_by_strides
 from opwright.levels.kernels import mapped
@@ -44,7 +44,8 @@ def call_view(level: Functionalization, operator: Operator, args: Arguments) -> 
 def shadows_of(level: Functionalization, operator: Operator, args: Arguments) -> Any:
     """Return the results of the call on tensors without data; None where it needs data."""
     try:
-        return on_shadows(operator.call, *[mapped(value, level.shadow) for value in args])
+        result = on_shadows(operator.call, *[mapped(value, level.shadow) for value in args])
+        return result if all(each.is_meta for each in tensors_in(result)) else None
     except FakeKernelError:
         return None
     except DispatchError:
@@ -113,7 +114,9 @@ def _view(
     array = array_of(base)
     memory = array.memory
     whole = Layout.of(level.shadow(base))
-    if operator.name == "aten::as_strided" and memory.value.dtype is shadow.dtype:  # of the storage, whatever view
+    # Of the storage, whatever view it is called with; nor can a part be put into what overlaps itself.
+    is_of_memory = operator.name == "aten::as_strided" or (array.steps and overlaps_itself(level.shadow(base)))
+    if is_of_memory and memory.value.dtype is shadow.dtype:
         steps: tuple[Step, ...] = (Strided(Layout.of(shadow), memory.layout, level.removes_views),)
         return on_memory(memory, steps, level.replay(memory.value, steps), shadow)
     step = _step(level, operator, args, place, Layout.of(shadow), whole, picked)

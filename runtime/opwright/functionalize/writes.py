@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.layouts import may_overlap_itself
 from opwright.dispatch.aten import aten
 from opwright.errors import FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
-from opwright.functionalize.memory import Memory, array_of
+from opwright.functionalize.memory import Memory, array_of, over_memory_of, overlaps_itself
 from opwright.functionalize.resizing import follow, room_of
 from opwright.functionalize.views import Step, restored
 from opwright.levels.kernels import mapped
@@ -39,11 +36,12 @@ class Writing:
         self._written = [
             level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])
         ]
-        self._rooms = {id(each): _shape_and_room(level.shadow(each)) for each in self._written}
+        self._rooms = {id(each): room_of(level.shadow(each)) for each in self._written}
+        self._outs: dict[int, Tensor] = {}  # what shadows of written tensors become
 
     def check(self) -> None:
         """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
-        overlapping = [each for each in self._written if _overlaps_itself(self._level.shadow(each))]
+        overlapping = [each for each in self._written if overlaps_itself(self._level.shadow(each))]
         if overlapping or self._shares_memory():
             self._run()
         if overlapping and (self._operator.base not in _SAME or not array_of(overlapping[0]).steps):
@@ -63,7 +61,7 @@ class Writing:
         level = self._level
         written = {id(array_of(each).memory) for each in self._written}
         given = [each for value in self._args for each in tensors_in(value)]
-        known = [level.inner(each) for each in given if level.is_own(each) or level.has_adopted(each)]
+        known = [level.inner(each) for each in given if level.has_memory(each)]
         return sum(id(array_of(each).memory) in written for each in known) > len(self._written)
 
     def _run(self) -> None:
@@ -72,22 +70,33 @@ class Writing:
             return
         self._is_run = True
         try:
-            on_shadows(self._operator.call, *[mapped(value, self._level.shadow) for value in self._args])
+            on_shadows(self._operator.call, *[mapped(value, self._shadow) for value in self._args])
         except FakeKernelError:
             return
+
+    def _shadow(self, tensor: Tensor) -> Tensor:
+        """Return the tensor without data for an operand: for one that is written, another one over its memory."""
+        shadow = self._level.shadow(tensor)
+        inner = id(self._level.inner(tensor)) if self._level.has_memory(tensor) else 0
+        if inner not in self._rooms:
+            return shadow
+        if inner not in self._outs:
+            self._outs[inner] = over_memory_of(shadow)
+        return self._outs[inner]
 
     def write(self, tensor: Tensor, new: Tensor) -> None:
         """Give a tensor that the call writes its new value."""
         level = self._level
         inner = level.inner(tensor)
         shadow = level.shadow(inner)
-        shape, room = self._rooms[id(inner)]
-        if tuple(new.shape) != shape or new.dtype is not shadow.dtype:
+        if tuple(new.shape) != tuple(shadow.shape) or new.dtype is not shadow.dtype:
             self._run()
             if new.dtype is not shadow.dtype:
                 new = level.call(_cast, new, shadow)
-        if tuple(shadow.shape) != shape:
-            follow(level, inner, room)
+        out = self._outs.get(id(inner), shadow)
+        if tuple(out.shape) != tuple(shadow.shape):
+            shadow.array = out.array
+            follow(level, inner, self._rooms[id(inner)])
         if tuple(new.shape) != tuple(shadow.shape):
             raise RuntimeError(
                 f"functionalize: {self._operator.name} made {dtype_name(new.dtype)} values of shape {list(new.shape)} "
@@ -95,31 +104,6 @@ class Writing:
             )
         array = array_of(inner)
         array.memory.become(level.call(_put, array.memory, array.steps, new, level.removes_views))
-
-
-def _shape_and_room(shadow: Tensor) -> tuple[tuple[int, ...], int]:
-    return tuple(shadow.shape), room_of(shadow)
-
-
-def _overlaps_itself(shadow: Tensor) -> bool:
-    return may_overlap_itself(tuple(shadow.shape), shadow.stride()) or _windows_overlap(shadow)
-
-
-def _windows_overlap(shadow: Tensor) -> bool:
-    """Whether windows of a tensor meet, as those of `unfold` do. Of symbolic sizes nobody can say."""
-    dims = [(stride, size) for stride, size in zip(shadow.stride(), shadow.shape, strict=True) if size != 1]
-    if not all(type(each) is int for pair in dims for each in pair):
-        return False
-    reach, may_meet = 0, False
-    for stride, size in sorted(dims):
-        may_meet = may_meet or stride <= reach
-        reach += (size - 1) * stride
-    if not may_meet or any(size == 0 for _, size in dims):
-        return False
-    places = np.zeros((), np.int64)
-    for stride, size in dims:
-        places = np.add.outer(places, np.arange(size) * stride)
-    return bool(np.unique(places).size < places.size)
 
 
 def _cast(new: Tensor, shadow: Tensor) -> Tensor:
