@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.operator import find_operator
 from opwright.errors import DispatchError, FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
@@ -119,6 +120,11 @@ def _view(
     if is_of_memory and memory.value.dtype is shadow.dtype:
         steps: tuple[Step, ...] = (Strided(Layout.of(shadow), memory.layout, level.removes_views),)
         return on_memory(memory, steps, level.replay(memory.value, steps), shadow)
+    if operator.name == "aten::as_strided" and level.removes_views:
+        raise RuntimeError(
+            f"functionalize: as_strided of a view of {dtype_name(shadow.dtype)} over memory of "
+            f"{dtype_name(memory.value.dtype)} has no form without views: clone() it first"
+        )
     step = _step(level, operator, args, place, Layout.of(shadow), whole, picked)
     return on_memory(memory, (*array.steps, step), level.replay(array.value, (step,)), shadow)
 

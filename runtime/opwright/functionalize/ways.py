@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from opwright.dispatch.aten import aten
@@ -9,7 +10,7 @@ from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registry import registry
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
-from opwright.functionalize.memory import array_of
+from opwright.functionalize.memory import Memory, array_of
 from opwright.functionalize.resizing import resize
 from opwright.functionalize.variants import Variant, functional_variant, view_of
 from opwright.functionalize.viewing import call_view, shadows_of
@@ -138,24 +139,62 @@ def _answer(operator: Operator, args: Any, results: Any) -> Any:
 
 
 def _on_clones(operator: Operator) -> Serve:
-    """Serve an operator without functional variant: it writes to clones, and these are the new values."""
-    signature = operator.signature
-    written = sorted(signature.written)
+    """Serve an operator without functional variant: it writes to clones, and these are the new values. Of a memory that
+    several operands have, the whole is cloned, and the operands are views of that."""
+    written = sorted(operator.signature.written)
 
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
         writing = Writing(level, operator, args)
         writing.check()
-        values = [mapped(value, level.value) for value in args]
-        for place in written:
-            values[place] = mapped(values[place], lambda each: level.call(aten["clone.default"], each))
+        wholes = {id(each): (each, level.call(aten["clone.default"], each.value)) for each in writing.shared()}
+        if wholes and level.removes_views:
+            raise RuntimeError(
+                f"functionalize: operands of {operator.name}, which has no functional variant, share memory that it "
+                "writes: without views it cannot be called on a clone of that. clone() one of them"
+            )
+        values = [mapped(value, lambda each: _operand(level, each, wholes)) for value in args]
+        own = _clone_rest(level, args, values, written, wholes)
         result = level.call(operator.call, *values)
-        for place in written:
-            for tensor, value in zip(tensors_in(args[place]), tensors_in(values[place]), strict=True):
-                writing.write(tensor, value)
+        for memory, whole in wholes.values():
+            memory.become(whole)
+        for tensor, value in own:
+            writing.write(tensor, value)
         results = result if isinstance(result, tuple) else [result]
         return _answer(operator, args, [level.results(each, args, values) for each in results])
 
     return serve
+
+
+_Wholes = dict[int, tuple[Memory, Tensor]]
+
+
+def _operand(level: Functionalization, tensor: Tensor, wholes: _Wholes) -> Tensor:
+    if not level.has_memory(tensor):
+        return tensor
+    array = array_of(level.inner(tensor))
+    known = wholes.get(id(array.memory))
+    return array.value if known is None else level.replay(known[1], array.steps)
+
+
+def _clone_rest(
+    level: Functionalization, args: Sequence[Any], values: list[Any], written: Sequence[int], wholes: _Wholes
+) -> list[tuple[Tensor, Tensor]]:
+    """Put clones in the place of written values whose memory nothing else has; return these, with their tensors."""
+    found: list[tuple[Tensor, Tensor]] = []
+
+    def clone(tensor: Tensor, value: Tensor) -> Tensor:
+        if id(array_of(level.inner(tensor)).memory) in wholes:
+            return value
+        found.append((tensor, level.call(aten["clone.default"], value)))
+        return found[-1][1]
+
+    for place in written:
+        value, arg = values[place], args[place]
+        if isinstance(value, Tensor):
+            values[place] = clone(arg, value)
+        elif value is not None:
+            values[place] = [each if each is None else clone(own, each) for own, each in zip(arg, value, strict=True)]
+    return found
 
 
 def _views(operator: Operator) -> Serve:

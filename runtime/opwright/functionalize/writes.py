@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.aten import aten
-from opwright.errors import FakeKernelError
+from opwright.errors import DispatchError, FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of, over_memory_of, overlaps_itself
 from opwright.functionalize.resizing import follow, room_of
@@ -42,7 +43,7 @@ class Writing:
     def check(self) -> None:
         """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
         overlapping = [each for each in self._written if overlaps_itself(self._level.shadow(each))]
-        if overlapping or self._shares_memory():
+        if overlapping or self.shared():
             self._run()
         if overlapping and (self._operator.base not in _SAME or not array_of(overlapping[0]).steps):
             raise RuntimeError(
@@ -56,13 +57,15 @@ class Writing:
                 "both, and let it make views of that, or clone them"
             )
 
-    def _shares_memory(self) -> bool:
-        """Whether memory that is written is that of another operand, too."""
+    def shared(self) -> list[Memory]:
+        """Return the memories that are written, and that several operands have."""
         level = self._level
         written = {id(array_of(each).memory) for each in self._written}
         given = [each for value in self._args for each in tensors_in(value)]
-        known = [level.inner(each) for each in given if level.has_memory(each)]
-        return sum(id(array_of(each).memory) in written for each in known) > len(self._written)
+        memories = [array_of(level.inner(each)).memory for each in given if level.has_memory(each)]
+        counts = Counter(map(id, memories))
+        several = {id(each): each for each in memories if id(each) in written and counts[id(each)] > 1}
+        return list(several.values())
 
     def _run(self) -> None:
         """Make the call on tensors without data, for its errors. One that needs data is not made."""
@@ -73,6 +76,9 @@ class Writing:
             on_shadows(self._operator.call, *[mapped(value, self._shadow) for value in self._args])
         except FakeKernelError:
             return
+        except DispatchError:
+            if self._operator.home is not None:  # one of a user without a fake kernel
+                raise
 
     def _shadow(self, tensor: Tensor) -> Tensor:
         """Return the tensor without data for an operand: for one that is written, another one over its memory."""
