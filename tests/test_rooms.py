@@ -21,7 +21,7 @@ ROOMS = [
     ["levels"],
     ["batching", "functionalize"],
     ["func"],
-    ["library"],
+    ["fx", "library"],
     ["abi", "tools"],
     ["facade"],
     ["nn"],

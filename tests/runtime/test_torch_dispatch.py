@@ -21,6 +21,7 @@ from opwright.utils._python_dispatch import (
 )
 
 Maker = Callable[[str], Operator]
+ONE = opwright.tensor([1.0])  # made outside of modes, which would see it
 
 
 class Declines(TorchDispatchMode):
@@ -49,12 +50,29 @@ def test_a_mode_sees_what_is_called_in_its_block_alone(double: Operator) -> None
     assert calls == [("", name, 1, {}), ("", name, 1, {"scale": 2.0}), ("", name, 2, {})]
 
 
+def test_a_mode_sees_what_is_made_of_data_and_may_exchange_it() -> None:
+    class Negates(Log):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_dispatch__(func, types, args, kwargs).neg()
+
+    with Log() as mode:
+        made = opwright.tensor([1.0, 2.0])
+        opwright.ones(2).new_tensor(3)
+        opwright.as_tensor([1])
+    assert [name for _, name, *_ in mode.log] == [
+        "aten.lift_fresh.default", "aten.ones.default", "aten.lift_fresh.default", "aten.lift_fresh.default",
+    ]  # fmt: skip
+    assert made._base is None and made.is_leaf and made.requires_grad_().requires_grad
+    with Negates():
+        assert opwright.tensor([1.0, 2.0]).numpy().tolist() == [-1.0, -2.0]
+
+
 def test_modes_nest_and_are_off_in_their_own_handler(double: Operator) -> None:
     log: list[Any] = []
     outer, inner = Log("outer", log), Log("inner", log)
     with outer, inner:
         assert _get_current_dispatch_mode_stack() == [outer, inner]
-        double(opwright.tensor([1.0]))
+        double(ONE)
         assert _get_current_dispatch_mode() is inner
     assert [name for name, *_ in log] == ["inner", "outer"]
     assert _get_current_dispatch_mode() is None
@@ -63,7 +81,7 @@ def test_modes_nest_and_are_off_in_their_own_handler(double: Operator) -> None:
 def test_a_mode_may_be_entered_within_itself(double: Operator) -> None:
     mode = Log()
     with mode, mode:
-        double(opwright.tensor([1.0]))
+        double(ONE)
     assert len(mode.log) == 2
 
 
@@ -77,7 +95,7 @@ def test_within_a_handler_the_mode_may_be_entered_again(double: Operator) -> Non
                 return func(*args, **kwargs)
 
     with Twice() as mode:
-        double(opwright.tensor([1.0]))
+        double(ONE)
     assert mode.log == [str(double)] * 2
 
 
@@ -111,16 +129,16 @@ def test_left_in_another_order() -> None:
 def test_disabling_modes(double: Operator) -> None:
     with Log() as mode:
         with _disable_current_modes() as were:
-            double(opwright.tensor([1.0]))
+            double(ONE)
             assert were == [mode] and _get_current_dispatch_mode_stack() == []
         assert mode.log == []
-        double(opwright.tensor([1.0]))
+        double(ONE)
     assert len(mode.log) == 1
 
 
 def test_a_mode_is_its_threads(double: Operator) -> None:
     with Log() as mode:
-        thread = threading.Thread(target=lambda: double(opwright.tensor([1.0])))
+        thread = threading.Thread(target=lambda: double(ONE))
         thread.start()
         thread.join()
     assert mode.log == []
@@ -128,13 +146,13 @@ def test_a_mode_is_its_threads(double: Operator) -> None:
 
 def test_nobody_handles_it(double: Operator) -> None:
     with pytest.raises(TypeError, match=rf"Multiple dispatch failed for {double.name}: .*mode <.*Declines"), Declines():
-        double(opwright.tensor([1.0]))
+        double(ONE)
 
 
 def test_a_mode_without_a_handler(double: Operator) -> None:
     message = "TorchDispatchMode must define __torch_dispatch__"
     with pytest.raises(NotImplementedError, match=message), TorchDispatchMode():
-        double(opwright.tensor([1.0]))
+        double(ONE)
 
 
 def test_what_a_handler_returns_is_checked(double: Operator) -> None:
@@ -143,7 +161,7 @@ def test_what_a_handler_returns_is_checked(double: Operator) -> None:
             return "text"
 
     with pytest.raises(RuntimeError, match="must return Tensor, but returned str 'text'"), Wrong():
-        double(opwright.tensor([1.0]))
+        double(ONE)
 
 
 def test_plain_arrays_reach_modes_as_tensors(double: Operator) -> None:
@@ -180,7 +198,7 @@ def test_a_mode_is_asked_before_subclasses_and_may_decline(double: Operator) -> 
 
 def test_the_key_without_anyone_to_ask(double: Operator) -> None:
     with opwright.dispatch.include_keys("Python"):
-        assert double(opwright.tensor([1.0])).tolist() == [2.0]
+        assert double(ONE).tolist() == [2.0]
 
 
 def test_nothing_is_loaded_for_who_uses_none() -> None:
@@ -240,5 +258,5 @@ def test_rules_it_refuses(double: Operator) -> None:
     with pytest.raises(opwright.RegistrationError, match="was destroyed"):
         register(double, Log, print, lib=library)
     with Log() as mode:
-        double(opwright.tensor([1.0]))
+        double(ONE)
     assert len(mode.log) == 1

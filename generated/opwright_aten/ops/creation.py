@@ -1865,6 +1865,16 @@ def lift_fresh(self=NOT_GIVEN, **named):
     return find1(_lift_fresh, self)(self)
 
 
+_lift_fresh_copy = declare("lift_fresh_copy(Tensor self) -> Tensor", "pt2_compliant_tag view_copy")
+
+
+@function_of(Overloaded(_lift_fresh_copy), _lift_fresh_copy)
+def lift_fresh_copy(self=NOT_GIVEN, **named):
+    if named:
+        return _lift_fresh_copy.call_given((self,), named)
+    return find1(_lift_fresh_copy, self)(self)
+
+
 _fill_diagonal_ = declare(
     "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", "inplace pt2_compliant_tag"
 )
@@ -2068,6 +2078,50 @@ def item(self=NOT_GIVEN, **named):
     if named:
         return _item.call_given((self,), named)
     return find1(_item, self)(self)
+
+
+_sym_size_int = declare("sym_size.int(Tensor self, int dim) -> SymInt", "core pt2_compliant_tag")
+
+
+@function_of(Overloaded(_sym_size_int), _sym_size_int)
+def sym_size(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
+    if named:
+        return _sym_size_int.call_given((self, dim), named)
+    if type(dim) is not int:
+        dim = _sym_size_int.convert(1, dim)
+    return find1(_sym_size_int, self)(self, dim)
+
+
+_sym_stride_int = declare("sym_stride.int(Tensor self, int dim) -> SymInt", "core pt2_compliant_tag")
+
+
+@function_of(Overloaded(_sym_stride_int), _sym_stride_int)
+def sym_stride(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
+    if named:
+        return _sym_stride_int.call_given((self, dim), named)
+    if type(dim) is not int:
+        dim = _sym_stride_int.convert(1, dim)
+    return find1(_sym_stride_int, self)(self, dim)
+
+
+_sym_numel = declare("sym_numel(Tensor self) -> SymInt", "core pt2_compliant_tag")
+
+
+@function_of(Overloaded(_sym_numel), _sym_numel)
+def sym_numel(self=NOT_GIVEN, **named):
+    if named:
+        return _sym_numel.call_given((self,), named)
+    return find1(_sym_numel, self)(self)
+
+
+_sym_storage_offset = declare("sym_storage_offset(Tensor self) -> SymInt", "core pt2_compliant_tag")
+
+
+@function_of(Overloaded(_sym_storage_offset), _sym_storage_offset)
+def sym_storage_offset(self=NOT_GIVEN, **named):
+    if named:
+        return _sym_storage_offset.call_given((self,), named)
+    return find1(_sym_storage_offset, self)(self)
 
 
 __assert_async_default = declare("_assert_async(Tensor self) -> ()", "pt2_compliant_tag")

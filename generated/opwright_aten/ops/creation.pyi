@@ -31,6 +31,7 @@ __all__ = [
     "hann_window",
     "kaiser_window",
     "lift_fresh",
+    "lift_fresh_copy",
     "linspace",
     "logspace",
     "new_empty",
@@ -44,6 +45,10 @@ __all__ = [
     "randint_like",
     "randn_like",
     "scalar_tensor",
+    "sym_numel",
+    "sym_size",
+    "sym_storage_offset",
+    "sym_stride",
     "vander",
     "zero",
     "zero_",
@@ -1141,6 +1146,10 @@ def lift_fresh(self: A) -> A: ...
 @overload
 def lift_fresh(input: A) -> A: ...
 @overload
+def lift_fresh_copy(self: A) -> A: ...
+@overload
+def lift_fresh_copy(input: A) -> A: ...
+@overload
 def fill_diagonal_(self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 @overload
 def fill_diagonal_(input: A, fill_value: Scalar, wrap: bool = False) -> A: ...
@@ -1274,6 +1283,26 @@ def type_as(self: NDArray[Any], other: Tensor) -> Tensor: ...
 def item(self: TensorLike) -> Scalar: ...
 @overload
 def item(input: TensorLike) -> Scalar: ...
+@overload
+def sym_size(self: TensorLike, dim: int) -> int: ...
+@overload
+def sym_size(input: TensorLike, dim: int) -> int: ...
+@overload
+def sym_size(a: TensorLike, axis: int) -> int: ...
+@overload
+def sym_stride(self: TensorLike, dim: int) -> int: ...
+@overload
+def sym_stride(input: TensorLike, dim: int) -> int: ...
+@overload
+def sym_stride(a: TensorLike, axis: int) -> int: ...
+@overload
+def sym_numel(self: TensorLike) -> int: ...
+@overload
+def sym_numel(input: TensorLike) -> int: ...
+@overload
+def sym_storage_offset(self: TensorLike) -> int: ...
+@overload
+def sym_storage_offset(input: TensorLike) -> int: ...
 @overload
 def _assert_async(self: TensorLike) -> None: ...
 @overload
@@ -2295,6 +2324,11 @@ class _lift_fresh_call:
 
 class _lift_fresh_operator(_lift_fresh_call, Operator): ...
 
+class _lift_fresh_copy_call:
+    def __call__(_op, self: A) -> A: ...
+
+class _lift_fresh_copy_operator(_lift_fresh_copy_call, Operator): ...
+
 class _fill_diagonal__call:
     def __call__(_op, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 
@@ -2417,6 +2451,26 @@ class _item_call:
     def __call__(_op, self: TensorLike) -> Scalar: ...
 
 class _item_operator(_item_call, Operator): ...
+
+class _sym_size_int_call:
+    def __call__(_op, self: TensorLike, dim: int) -> int: ...
+
+class _sym_size_int_operator(_sym_size_int_call, Operator): ...
+
+class _sym_stride_int_call:
+    def __call__(_op, self: TensorLike, dim: int) -> int: ...
+
+class _sym_stride_int_operator(_sym_stride_int_call, Operator): ...
+
+class _sym_numel_call:
+    def __call__(_op, self: TensorLike) -> int: ...
+
+class _sym_numel_operator(_sym_numel_call, Operator): ...
+
+class _sym_storage_offset_call:
+    def __call__(_op, self: TensorLike) -> int: ...
+
+class _sym_storage_offset_operator(_sym_storage_offset_call, Operator): ...
 
 class __assert_async_default_call:
     def __call__(_op, self: TensorLike) -> None: ...
@@ -3722,6 +3776,9 @@ class _clone_packet(_clone_packet_call):
 class _lift_fresh_packet(_lift_fresh_call, Packet):
     default: _lift_fresh_operator
 
+class _lift_fresh_copy_packet(_lift_fresh_copy_call, Packet):
+    default: _lift_fresh_copy_operator
+
 class _fill_diagonal__packet(_fill_diagonal__call, Packet):
     default: _fill_diagonal__operator
 
@@ -3826,6 +3883,18 @@ class _type_as_packet(_type_as_call, Packet):
 class _item_packet(_item_call, Packet):
     default: _item_operator
 
+class _sym_size_packet(_sym_size_int_call, Packet):
+    int: _sym_size_int_operator
+
+class _sym_stride_packet(_sym_stride_int_call, Packet):
+    int: _sym_stride_int_operator
+
+class _sym_numel_packet(_sym_numel_call, Packet):
+    default: _sym_numel_operator
+
+class _sym_storage_offset_packet(_sym_storage_offset_call, Packet):
+    default: _sym_storage_offset_operator
+
 class __assert_async_packet(Packet):
     default: __assert_async_default_operator
     msg: __assert_async_msg_operator
@@ -3890,6 +3959,7 @@ class Namespace:
     zero: _zero_packet
     clone: _clone_packet
     lift_fresh: _lift_fresh_packet
+    lift_fresh_copy: _lift_fresh_copy_packet
     fill_diagonal_: _fill_diagonal__packet
     contiguous: _contiguous_packet
     resize_: _resize__packet
@@ -3897,6 +3967,10 @@ class Namespace:
     to: _to_packet
     type_as: _type_as_packet
     item: _item_packet
+    sym_size: _sym_size_packet
+    sym_stride: _sym_stride_packet
+    sym_numel: _sym_numel_packet
+    sym_storage_offset: _sym_storage_offset_packet
     _assert_async: __assert_async_packet
     _local_scalar_dense: __local_scalar_dense_packet
     copy_: _copy__packet

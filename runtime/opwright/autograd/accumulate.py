@@ -16,8 +16,9 @@ from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.dispatch.aten import aten
-from opwright.keys import GRAD
+from opwright.keys import GRAD, PYTHON
 from opwright.locks.forks import ForkLock
+from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["accumulate"]
@@ -89,14 +90,14 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
         if not grad.keys & GRAD and grad.extra is None:
             return grad
-    elif not grad.keys & GRAD and variable.ndim and wanted == contiguous_strides(shape_of(variable.array)):
+    elif not with_modes(grad.keys) & (GRAD | PYTHON) and variable.ndim and wanted == _row_major(variable):
         return wrap(np.array(array, order="C"))
     return _copied(variable, grad)
 
 
 def _copied(variable: Tensor, grad: Tensor) -> Tensor:
     wanted = _strides(variable)
-    if wanted == contiguous_strides(shape_of(variable.array)):
+    if wanted == _row_major(variable):
         from opwright.arrays.formats import MemoryFormat
 
         result: Tensor = aten["clone.default"](grad, memory_format=MemoryFormat.contiguous_format)
@@ -107,6 +108,10 @@ def _copied(variable: Tensor, grad: Tensor) -> Tensor:
 def _strides(variable: Tensor) -> Shape:
     shape, strides = shape_of(variable.array), variable.stride()
     return strides if is_dense(shape, strides) else contiguous_strides(shape)
+
+
+def _row_major(variable: Tensor) -> Shape:
+    return contiguous_strides(shape_of(variable.array))
 
 
 def _lies(grad: Tensor, wanted: Shape) -> bool:

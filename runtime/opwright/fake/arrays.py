@@ -96,7 +96,7 @@ class MetaArray:
     their roots are one. Sizes, strides and offset may be symbolic.
     """
 
-    __slots__ = ("base", "constant", "dtype", "offset", "place", "shape", "strides")
+    __slots__ = ("base", "constant", "dtype", "lifted", "offset", "place", "shape", "strides")
     shape: Shape
     strides: Shape
     dtype: DType
@@ -104,6 +104,7 @@ class MetaArray:
     offset: int
     base: MetaArray | None
     constant: Any  # of `tensor(4.0)` in a FakeTensorMode: its only element; not set elsewhere
+    lifted: Any  # of what a FakeTensorMode makes of data in a dispatch mode: the tensor with the data
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -14,7 +14,7 @@ from opwright.arrays.dtypes import REDUCED
 from opwright.arrays.storage import storage_of
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
-from opwright.keys import META
+from opwright.keys import META, PYTHON
 from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
 from opwright.tensors.results import tensors_of
 from opwright.tensors.tensor import Tensor, wrap_view
@@ -76,7 +76,7 @@ class FakeTensorMode(ThreadBlock):
         if known is not None:
             return known[1]
         is_static = self.static_shapes if static_shapes is None else static_shapes
-        made = self._convert(tensor, is_static, source or f"t{len(self._fakes)}")
+        made = _with_data(self._convert(tensor, is_static, source or f"t{len(self._fakes)}"), tensor)
         if tensor.requires_grad:
             made.requires_grad_()
         self._remember(tensor, made)
@@ -202,4 +202,12 @@ def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
 
 
 def _stand_in(tensor: Tensor, place: Place) -> Tensor:
-    return wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, place))
+    return _with_data(wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, place)), tensor)
+
+
+def _with_data(made: Tensor, tensor: Tensor) -> Tensor:
+    """Return the stand-in of a tensor; where dispatch modes look, which may want it, with the tensor itself."""
+    modes = active_modes()
+    if modes is not None and modes.include & PYTHON:
+        made.array.lifted = tensor
+    return made

@@ -30,6 +30,8 @@ class Valued:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         if self.keys & FRONT_MODE:
             return hooks.levels().read(self, ".item()").item()
+        if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+            return constant
         if with_modes(self.keys) & PYTHON:
             return aten["_local_scalar_dense.default"](self)
         if self.keys & META:
@@ -57,7 +59,8 @@ class Valued:
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         if self.keys & FRONT_MODE:
             return bool(hooks.levels().read(self, "bool()"))
-        return bool(self._read_fake("bool()") if self.keys & META else self.item())
+        is_fake = self.keys & META and not with_modes(self.keys) & PYTHON
+        return bool(self._read_fake("bool()") if is_fake else self.item())
 
     def __int__(self: Any) -> int:
         return int(self._only())
@@ -73,6 +76,8 @@ class Valued:
         return hooks.fakes().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
+        if with_modes(self.keys) & PYTHON:
+            hooks.handlers().data_is_read(self, what)
         if self.keys & META:
             raise hooks.fakes().no_data(self.array, what)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.dispatch.aten import aten
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
-from opwright.python_dispatch.modes import ENTERED, Entered, entered, leave
+from opwright.python_dispatch.modes import ENTERED, Entered, current_modes, entered, leave
 from opwright.python_dispatch.rules import RULES
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
@@ -15,7 +16,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["call_handlers"]
+__all__ = ["call_handlers", "data_is_read", "lifted"]
 
 _NOT_ABOVE: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes before Python; private bits stay
 
@@ -56,6 +57,18 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
         return result
     link_views(operator, args, kwargs, result)
     return written_arguments(operator, args, kwargs, result)
+
+
+def lifted(made: Tensor) -> Tensor:
+    """Show modes what `tensor(data)` makes: as the operator `lift_fresh`, whose result they may exchange."""
+    shown: Tensor = aten["lift_fresh.default"](made)
+    return made if shown.array is made.array or shown._base is made else shown
+
+
+def data_is_read(tensor: Tensor, what: str) -> None:
+    """Tell the modes that are on of what reads data and calls no operator: `x.numpy()`, `x.tolist()`."""
+    for mode in current_modes():
+        mode.data_is_read(tensor, what)
 
 
 def _ask_classes(operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from opwright.dispatch.operator import Operator
+    from opwright.tensors.tensor import Tensor
 
 __all__ = ["ENTERED", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 
@@ -52,6 +53,9 @@ class TorchDispatchMode(ThreadBlock):
         NotImplemented leaves the call to the subclasses among its arguments.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __torch_dispatch__")
+
+    def data_is_read(self, tensor: Tensor, what: str) -> None:
+        """Learn that the program reads a tensor's data by what calls no operator, `what`; may raise."""
 
     def _switch_on(self) -> Self:
         ENTERED.set(Entered(self, entered()))

@@ -27,7 +27,7 @@ from opwright.arrays.layouts import Shape, contiguous_strides
 from opwright.arrays.promotion import promote, scalar_dtype
 from opwright.arrays.storage import Extra, Storage, new_array
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, PYTHON
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
 from opwright.tensors.factories import requires_grad_of
@@ -59,7 +59,9 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
         made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
     else:
         made = _marked(wrap(_new_array(data, dtype, device)))
-    return made if modes.top is None else hooks.levels().lifted(made)
+    if modes.top is not None:
+        return hooks.levels().lifted(made)
+    return hooks.handlers().lifted(made) if modes.include & PYTHON else made
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:

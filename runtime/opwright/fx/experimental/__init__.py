@@ -1,0 +1,1 @@
+"""`torch.fx.experimental`: where PyTorch has `make_fx`."""

@@ -1,0 +1,251 @@
+"""Recording: a dispatch mode that writes every operator that is called into a graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from opwright.arrays.generator import Generator
+from opwright.dispatch.namespaces import ops
+from opwright.dispatch.operator import Operator
+from opwright.errors import DataDependentOutputError
+from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
+from opwright.fake.context import constant_of
+from opwright.fake.modes import FakeTensorMode
+from opwright.fx.graph import Graph
+from opwright.fx.known_tensors import KnownTensors
+from opwright.fx.node import Node
+from opwright.fx.sizes import SYMBOLIC, Sizes
+from opwright.python_dispatch import TorchDispatchMode
+from opwright.symbolic.locations import users_line
+from opwright.tensors.results import share_memory, tensors_of
+from opwright.tensors.tensor import Tensor, wrap
+
+__all__ = ["ProxyTorchDispatchMode", "Recorder"]
+
+
+class Recorder:
+    """The graph that a trace writes, its constants, and what is known of the values that the program sees.
+
+    `fakes` is the mode that stands in for data; None where real tensors are computed with.
+    """
+
+    def __init__(self, fakes: FakeTensorMode | None, *, has_lines: bool = False) -> None:
+        self.graph = Graph()
+        self.fakes = fakes
+        self.constants: dict[str, Any] = {}
+        self.known = KnownTensors()
+        self.sizes = Sizes(self.graph) if fakes is not None and fakes.shape_env is not None else None
+        self.has_lines = has_lines
+        self._attributes: dict[int, tuple[Any, Node]] = {}  # by the object that a constant is
+        self._values: dict[Node, Any] = {}  # nodes that depend on constants alone, with real values
+
+    # From values to nodes
+
+    def argument(self, value: Any) -> Any:
+        """Return what stands for an argument of an operator in the graph: nodes for tensors and symbolic sizes."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is list or kind is tuple:
+            return kind([self.argument(item) for item in value])
+        if isinstance(value, Tensor):
+            return self.node_of(value)
+        if kind in SYMBOLIC:
+            return self._number(value)
+        if kind is dict:
+            return {name: self.argument(item) for name, item in value.items()}
+        return self.constant(value, "_generator") if isinstance(value, Generator) else value
+
+    def _number(self, value: Any) -> Any:
+        assert self.sizes is not None
+        return self.sizes.argument(value)
+
+    def node_of(self, tensor: Tensor) -> Node:
+        """Return the node of a tensor; for one that the program has from elsewhere, that of a constant."""
+        found = self.known.node_of(tensor)
+        if found is not None:
+            return found
+        base = self.known.base_of(tensor)
+        if base is not None:  # a view that no operator made
+            return self._view(tensor, *base)
+        if type(tensor.array) is MetaArray and tensor.array.place.mode is not None:
+            data = getattr(tensor.array, "lifted", None)
+            if data is not None:
+                return self.constant(data, "_tensor_constant")
+            raise RuntimeError(
+                f"make_fx: a fake tensor of shape {list(tensor.shape)} was made outside of the traced function, and "
+                "has no data to keep as a constant: give it as an argument"
+            )
+        return self.constant(tensor, "_tensor_constant")
+
+    def _view(self, tensor: Tensor, base: Tensor, node: Node) -> Node:
+        args = [list(tensor.shape), list(tensor.stride()), tensor.storage_offset()]
+        made = self.graph.call_function(_AS_STRIDED, (node, *map(self.argument, args)))
+        self.result(tensor, made)
+        return made
+
+    def constant(self, value: Any, prefix: str) -> Node:
+        """Return the node that reads an object that is kept with the graph."""
+        known = self._attributes.get(id(value))
+        if known is not None:
+            return known[1]
+        number = sum(name.startswith(prefix) for name in self.constants)
+        name = f"{prefix}{number}"
+        self.constants[name] = value
+        made = self.graph.get_attr(name)
+        self._attributes[id(value)] = value, made
+        if isinstance(value, Tensor):
+            made.meta["val"] = _seen(value)
+            self._values[made] = value
+        return made
+
+    def stand_in(self, value: Any) -> Any:
+        """Return an argument with which the operator can be called: fakes of constants, where data is stood in for."""
+        if isinstance(value, Tensor):
+            if self.fakes is None or type(value.array) is MetaArray:
+                return value
+            node = self.node_of(value)
+            fake = self.fakes.from_tensor(value, static_shapes=True)
+            self.known.note(fake, node)
+            return fake
+        if type(value) is list:
+            return [self.stand_in(item) for item in value]
+        return value
+
+    # From results to nodes
+
+    def result(self, value: Any, node: Node, *, is_input: bool = False) -> None:
+        """Take a value to be what a node gives."""
+        if isinstance(value, Tensor):
+            self.known.note(value, node)
+            node.meta["val"] = _seen(value)
+            if self.sizes is not None:
+                self.sizes.found_in(value, node, is_input=is_input)
+        elif isinstance(value, tuple | list):
+            node.meta["val"] = type(value)(map(_seen, value)) if type(value) in (tuple, list) else None
+            for number, item in enumerate(value):
+                if isinstance(item, Tensor | tuple | list) or type(item) in SYMBOLIC:
+                    self.result(item, self.graph.call_function(operator.getitem, (node, number)))
+        elif type(value) in SYMBOLIC:
+            node.meta["val"] = value
+            if self.sizes is not None:
+                self.sizes.given_by(value, node)
+        else:
+            node.meta["val"] = value
+
+    def input(self, name: str, value: Any) -> Node:
+        """Add an input of this value."""
+        node = self.graph.placeholder(name)
+        self.result(value, node, is_input=True)
+        return node
+
+    def call(self, func: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Record a call, and return its result."""
+        if func.name == "aten::lift_fresh":
+            return self._lifted(args[0])
+        if func.name == "aten::_local_scalar_dense":
+            constant = constant_of(args[0]) if self.fakes is not None else None
+            if constant is not None or self.sizes is None:
+                return self._read(args[0]) if constant is None else constant
+        node_args = tuple([self.argument(value) for value in args])
+        node_kwargs = {name: self.argument(value) for name, value in kwargs.items()}
+        if self.fakes is not None:
+            args = [self.stand_in(value) for value in args]
+            kwargs = {name: self.stand_in(value) for name, value in kwargs.items()}
+        result = func(*args, **kwargs)
+        node = self.graph.call_function(func, node_args, node_kwargs)
+        if self.has_lines:
+            node.meta["stack_trace"] = str(users_line() or "")
+        self._follow(func, node, args, result)
+        self.result(result, node)
+        return result
+
+    def _follow(self, func: Operator, node: Node, args: Sequence[Any], result: Any) -> None:
+        """Keep the values of what depends on constants alone, which can be asked for, and drop those that inputs are
+        written to."""
+        if self.fakes is not None or not self._values:
+            return
+        reads = node.all_input_nodes
+        if reads and all(each in self._values for each in reads) and "nondeterministic_seeded" not in func.tags:
+            if isinstance(result, Tensor):
+                self._values[node] = result
+            return
+        for written in tensors_of([args[position] for position in func.signature.written if position < len(args)]):
+            stale = [each for each, value in self._values.items() if share_memory(value, written)]
+            for each in stale:
+                del self._values[each]
+
+    def _lifted(self, made: Tensor) -> Tensor:
+        """Take what `tensor(...)` makes as a constant, which the graph copies each time it runs."""
+        data = made.array.lifted if type(made.array) is MetaArray else wrap(made.array.copy())
+        node = self.graph.call_function(_LIFT, (self.constant(data, "_tensor_constant"),))
+        if self.fakes is None:
+            self._values[node] = made
+        self.result(made, node)
+        return made
+
+    def _read(self, tensor: Tensor) -> Any:
+        """Return the element of a constant. Raises DataDependentOutputError for what depends on inputs."""
+        node = self.node_of(tensor)
+        if node in self._values:
+            return tensor.item()
+        raise data_dependent(node.name)
+
+    def check_constant(self, tensor: Tensor) -> None:
+        """Raise DataDependentOutputError for a tensor that depends on inputs."""
+        node = self.known.node_of(tensor)
+        if node is not None and node not in self._values:
+            raise data_dependent(node.name)
+
+
+_PLAIN: Final = frozenset([int, float, bool, str, type(None), complex])
+_LIFT: Final = ops.aten.lift_fresh_copy.default
+_AS_STRIDED: Final = ops.aten.as_strided.default
+
+
+def data_dependent(name: str) -> DataDependentOutputError:
+    """Return the error for a value that the program reads and the graph would have to hold for ever."""
+    asked = users_line()
+    place = "" if asked is None else f"\n  asked at {asked}, in {asked.function}\n{asked.shown('    ')}"
+    return DataDependentOutputError(
+        f"the value of {name} depends on the inputs, and the traced function asks for it (a branch, item(), int(), "
+        f"...): the graph would be right for this value alone{place}\nCompute with tensors instead "
+        "(opwright.where for a branch); with tracing_mode='symbolic', a number that is read becomes a symbol"
+    )
+
+
+def _seen(value: Any) -> Any:
+    """Return what a tensor looks like now: one without data, apart from the tensor's history and later changes."""
+    if not isinstance(value, Tensor):
+        return value
+    array = value.array
+    if type(array) is not MetaArray:
+        return wrap_meta(meta_array(tuple(value.shape), tuple(value.stride()), value.dtype, place_on(value.device)))
+    return wrap_meta(array)
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """The mode that has a Recorder record each operator, or what a decomposition makes of it."""
+
+    def __init__(self, recorder: Recorder, decompositions: Mapping[Operator, Callable[..., Any]]) -> None:
+        self.recorder = recorder
+        self.decompositions = decompositions
+
+    def __torch_dispatch__(
+        self, func: Operator, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Record the call."""
+        rule = self.decompositions.get(func) if self.decompositions else None
+        if rule is not None:
+            with self:
+                result = rule(*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                return result
+        return self.recorder.call(func, args, kwargs or {})
+
+    def data_is_read(self, tensor: Tensor, what: str) -> None:
+        """Refuse what would make data of inputs a constant of the graph, `x.numpy()` or `x.tolist()`."""
+        if self.recorder.fakes is None:
+            self.recorder.check_constant(tensor)
