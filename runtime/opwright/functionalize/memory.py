@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape, may_overlap_itself, span, surely_empty
+from opwright.arrays.layouts import Shape, may_meet, may_overlap_itself, span, surely_empty
 from opwright.arrays.storage import Extra, Storage
 from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
 from opwright.levels.inside import InsideArray, InsideStorage, wrap_inside
@@ -189,13 +189,7 @@ def overlaps_itself(shadow: Tensor) -> bool:
 
 def _windows_overlap(shadow: Tensor) -> bool:
     dims = [(stride, size) for stride, size in zip(shadow.stride(), shadow.shape, strict=True) if size != 1]
-    if not all(type(each) is int for pair in dims for each in pair):
-        return False
-    reach, may_meet = 0, False
-    for stride, size in sorted(dims):
-        may_meet = may_meet or stride <= reach
-        reach += (size - 1) * stride
-    if not may_meet or any(size == 0 for _, size in dims):
+    if not may_meet(tuple(shadow.shape), shadow.stride()) or any(type(each) is not int for pair in dims for each in pair):
         return False
     places = np.zeros((), np.int64)
     for stride, size in dims:

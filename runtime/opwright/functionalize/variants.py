@@ -67,7 +67,7 @@ def _results(operator: Operator) -> tuple[int | None, ...]:
 def _candidates(operator: Operator) -> Iterator[Operator]:
     """Yield the operators of the names that a functional variant may have, which write nothing and return no views."""
     base = operator.base
-    plain = base.removesuffix("_")
+    plain = base if base.endswith("__") else base.removesuffix("_")
     if base.startswith("__i") and base.endswith("__"):
         plain = "__" + base[3:]
     for name in dict.fromkeys((plain, f"{plain}_functional")):

@@ -87,6 +87,10 @@ class Strided(Step):
         """Call `as_strided_scatter`."""
         shape, strides, offset = self.part
         buffer, start = self._buffer(base)
+        for dim, stride in enumerate(strides):
+            if statically_known_true(stride == 0):  # it is repeated: whoever writes writes the same everywhere
+                part = _first(part, dim, self.is_copy)
+                shape = (*shape[:dim], 1, *shape[dim + 1 :])
         made: Tensor = aten["as_strided_scatter.default"](buffer, part, list(shape), list(strides), offset + start)
         return made if buffer is base else self._seen(made, self.whole, start)
 
@@ -164,12 +168,19 @@ def _in_shape(view: View, base: Tensor, part: Tensor) -> Tensor:
 
 def _once(view: View, base: Tensor, part: Tensor) -> Tensor:
     """Undo `expand`: what it repeats is written alike everywhere."""
-    name = "slice_copy.Tensor" if view.is_copy else "slice.Tensor"
     added = len(part.shape) - len(base.shape)
-    for dim, size in enumerate(part.shape):
+    for dim in range(len(part.shape)):
         if dim < added or (type(base.shape[dim - added]) is int and base.shape[dim - added] == 1):
-            part = part if type(size) is int and size == 1 else aten[name](part, dim, 0, 1)
+            part = _first(part, dim, view.is_copy)
     return _reshaped(part, base.shape, view.is_copy)
+
+
+def _first(part: Tensor, dim: int, is_copy: bool) -> Tensor:
+    """Return the first element of a dimension, which stays."""
+    if type(part.shape[dim]) is int and part.shape[dim] <= 1:
+        return part
+    made: Tensor = aten["slice_copy.Tensor" if is_copy else "slice.Tensor"](part, dim, 0, 1)
+    return made
 
 
 def _in_dtype(view: View, base: Tensor, part: Tensor) -> Tensor:
