@@ -70,12 +70,12 @@ def values_at(level: Interpreter, value: Any) -> Any:
 
 
 def _is_at(tensor: Tensor, level: Interpreter) -> bool:
-    return type(tensor.array) is InsideArray and tensor.array.level is level
+    return isinstance(tensor.array, InsideArray) and tensor.array.level is level
 
 
 def _out_of_closed(tensor: Tensor) -> Tensor:
     """Return the value of a tensor whose transform has ended. Raises RuntimeError while it is on somewhere."""
-    while type(tensor.array) is InsideArray:
+    while isinstance(tensor.array, InsideArray):
         level: Interpreter = tensor.array.level
         if level.is_open:
             raise RuntimeError(

@@ -27,7 +27,7 @@ from opwright.arrays.layouts import Shape, contiguous_strides
 from opwright.arrays.promotion import promote, scalar_dtype
 from opwright.arrays.storage import Extra, Storage, new_array
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, PYTHON
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
 from opwright.tensors.factories import requires_grad_of
@@ -50,14 +50,18 @@ def tensor(
 
 
 def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
-    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there."""
+    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
+    transform is on, one of its level."""
     modes = active_modes()
-    if modes is None or not modes.include & (META | WATCHED):
+    if modes is None:
         return _marked(wrap(_new_array(data, dtype, device)))
-    if not modes.include & META:
-        return hooks.handlers().lifted(_marked(wrap(_new_array(data, dtype, device))))
-    made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
-    return hooks.handlers().lifted(made) if modes.include & WATCHED else made
+    if modes.include & META:
+        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    else:
+        made = _marked(wrap(_new_array(data, dtype, device)))
+    if modes.top is not None:
+        return hooks.levels().lifted(made)
+    return hooks.handlers().lifted(made) if modes.include & PYTHON else made
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
