@@ -73,8 +73,8 @@ def test_programs_of_200_operators(seed: int) -> None:
     _check("grad", _transformed(steps)(*inputs), expected)
     for mode in ("real", "fake", "symbolic"):
         _check(f"traced {mode}", make_fx(eager, tracing_mode=mode)(*inputs)(*inputs), expected)
-    _check("functionalised", functionalize(eager)(*inputs), expected)
-    _check("functionalised and traced", make_fx(functionalize(eager))(*inputs)(*inputs), expected)
+    _check("functionalised", functionalize(_transformed(steps))(*inputs), expected)
+    _check("functionalised and traced", make_fx(functionalize(_transformed(steps)))(*inputs)(*inputs), expected)
     _check("grad of the functionalised", functionalize(_transformed(steps))(*inputs), expected)
     other = _inputs(seed + 1)
     batch = [opwright.from_numpy(np.stack(pair)) for pair in zip(values, other, strict=True)]
