@@ -229,3 +229,30 @@ def test_a_network_and_its_gradients(short: str) -> None:
         assert a is not None and dtypes_of(a) == dtypes_of(b) == "float32"
         assert np.allclose(a.array, b.numpy(), rtol=0.05, atol=0.02), name
     assert np.allclose(found[-1].item(), wanted[-1].item(), rtol=0.01)
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_transforms_within_regions_and_regions_within_transforms(short: str) -> None:
+    _, ours, theirs = SHORT[short]
+    values = np.random.default_rng(5).uniform(-1, 1, (2, 3, 3)).astype(np.float32)
+
+    def found(library: Any, func: Any, dtype: Any) -> list[Any]:
+        x, w = library.tensor(values[0]), library.tensor(values[1])
+        weight = library.tensor(values[1], requires_grad=True)
+
+        def total(v: Any) -> Any:
+            return (x @ v).float().sum() + (x @ weight).float().sum()
+
+        def inside(v: Any) -> Any:
+            with library.autocast("cpu", dtype):
+                return library.cat([x @ v, x]).sum()
+
+        with library.autocast("cpu", dtype):
+            results = [x @ weight, func.grad(total)(w), *func.jvp(lambda v: x @ v, (w,), (w,)), x @ weight]
+            results += [func.grad(func.grad(lambda v: ((v * w) @ w).float().sum().exp() / 9))(w[0, 0])]
+        return [*results, func.grad(inside)(w), func.jvp(inside, (w,), (w,))[1]]
+
+    mine, other = found(opwright, opwright.func, ours), found(torch, torch.func, theirs)
+    assert dtypes_of(mine) == dtypes_of(other)
+    for a, b in zip(mine, other, strict=True):
+        assert np.allclose(a.detach().float().array, b.detach().float().numpy(), rtol=0.03, atol=0.03)

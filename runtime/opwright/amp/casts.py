@@ -1,11 +1,11 @@
 """The casts of Autocast kernels: `cached_cast`, `promote_type`, and the casts of parameters that a region keeps.
 
 Note [Kept casts]
-A parameter is often used many times within a region, and cast to the lower precision each time. So the outermost
-region keeps such casts until it ends: of float32 leaves that require grad and are no views. Gradients of all uses meet
-at the one cast. A cast is used again only for the same tensor over the same memory, which nobody has written to since,
-and under the same modes: one that was made within `no_grad` has no history. Where a mode sees every operator (a tracer,
-a handler, vmap) nothing is kept, so that it sees the cast where it is used.
+A parameter is often used many times within a region, and cast to the lower precision each time. So the outermost region
+keeps such casts until it ends: of float32 leaves that require grad and are no views. Gradients of all uses meet at the
+one cast. A cast is used again only for the same tensor over the same memory, which nobody has written to since, and
+under the same modes: one that was made within `no_grad` has no history. Where a mode or a transform sees every operator
+(a tracer, a handler, vmap) nothing is kept, so that it sees the cast where it is used.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _kept_cast(wanted: DType, value: Tensor) -> Tensor:
         return value.to(wanted)
     modes = active_modes()
     include, mask = (0, -1) if modes is None else (modes.include & ~AUTOCAST, modes.mask | AUTOCAST)
-    if include & _SEEING or type(value) is not Tensor:
+    if include & _SEEING or (modes is not None and modes.top is not None) or type(value) is not Tensor:
         return value.to(wanted)
     storage = storage_of(value)
     key = id(value), wanted, include, mask
