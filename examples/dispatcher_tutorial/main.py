@@ -36,7 +36,7 @@ with opwright.fake.FakeTensorMode():
     print(" ", myadd(opwright.empty(2, device="cuda"), opwright.empty(2, device="cuda")).device)
 
 print("Under autocast, bfloat16 and float32 meet in float32:")
-with dispatch.include_keys("Autocast"):
+with opwright.autocast("cpu"):
     print(" ", myadd(y.to(opwright.bfloat16), y).dtype, myadd(*[y.to(opwright.bfloat16)] * 2).dtype)
 
 print("Without a formula:")

@@ -10,7 +10,7 @@ library = Library("myops", "IMPL", "Autocast")
 
 def myadd_autocast(self: Tensor, other: Tensor) -> Tensor:
     with opwright.dispatch.exclude_keys("Autocast"):
-        dtype = promote_type(opwright.bfloat16, self, other)
+        dtype = promote_type(opwright.get_autocast_dtype("cpu"), self, other)
         return opwright.ops.myops.myadd(cached_cast(dtype, self), cached_cast(dtype, other))
 
 

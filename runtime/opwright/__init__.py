@@ -146,6 +146,17 @@ for _name in _factories.METHODS:  # here, since the package that attaches other 
 
 if _TYPE_CHECKING:
     from opwright import linalg, nn, special
+    from opwright.amp.regions import autocast
+    from opwright.amp.settings import (
+        clear_autocast_cache,
+        get_autocast_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+    )
+    from opwright.batching.transform import vmap
 
 __version__ = "0.1.0"
 
@@ -179,6 +190,7 @@ __all__ = [
     "Tensor",
     "as_tensor",
     "as_torch",
+    "autocast",
     "autograd",
     "bfloat16",
     "bool",
@@ -189,6 +201,7 @@ __all__ = [
     "channels_last_3d",
     "check",
     "check_is_size",
+    "clear_autocast_cache",
     "complex64",
     "complex128",
     "contiguous_format",
@@ -205,6 +218,7 @@ __all__ = [
     "float64",
     "from_dlpack",
     "from_numpy",
+    "get_autocast_dtype",
     "get_default_dtype",
     "get_rng_state",
     "guard_or_false",
@@ -218,6 +232,8 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "is_autocast_cache_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_floating_point",
     "is_grad_enabled",
@@ -238,6 +254,9 @@ __all__ = [
     "result_type",
     "save",
     "seed",
+    "set_autocast_cache_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",
@@ -260,6 +279,7 @@ __all__ = [
     "uint32",
     "uint64",
     "unique",
+    "vmap",
 ]
 __all__ += _generated.__all__
 
@@ -269,20 +289,26 @@ _LAZY = (
     "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "fx", "linalg", "nn", "python_dispatch",
     "special", "symbolic", "testing", "utils",
 )  # fmt: skip
-
-
-# Functions of such parts.
-_FUNCTIONS_OF = {"vmap": "opwright.batching.transform"}
-if _TYPE_CHECKING:
-    from opwright.batching.transform import vmap as vmap
+# Names of such parts that are public here, too: the modules that they are of.
+_LATER = {
+    "autocast": "amp.regions",
+    "vmap": "batching.transform",
+    **dict.fromkeys(
+        (
+            "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
+            "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
+        ),
+        "amp.settings",
+    ),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
     if name in _generated.FUNCTIONS:
         globals()[name] = found = _factories.function(name, getattr(_generated, name))
         return found
-    if name in _FUNCTIONS_OF:
-        globals()[name] = found = getattr(_import_module(_FUNCTIONS_OF[name]), name)
+    if name in _LATER:
+        globals()[name] = found = getattr(_import_module(f"opwright.{_LATER[name]}"), name)
         return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
@@ -290,4 +316,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*__all__, *_LAZY, *_FUNCTIONS_OF, "__version__"))
+    return sorted((*__all__, *_LAZY, *_LATER, "__version__"))

@@ -38,6 +38,7 @@ from opwright.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
 
 if TYPE_CHECKING:
     from opwright import rules
+    from opwright.amp.wrappers import autocast_wrapper
     from opwright.autograd.forward import or_zeros, sum_terms
     from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
     from opwright.autograd.recording import (
@@ -77,6 +78,7 @@ VERSION: Final = 2
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
+    "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
     "opwright.autograd.recording": (
@@ -99,16 +101,16 @@ __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
     "DType", "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat",
     "Operator", "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat",
-    "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "check_inplace",
-    "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
-    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
-    "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
-    "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
-    "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "result_class",
-    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
-    "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list",
-    "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper",
+    "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel",
+    "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
+    "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype",
+    "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result",
+    "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first",
+    "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording",
+    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
+    "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional",
+    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 

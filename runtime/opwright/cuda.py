@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from opwright.arrays.cuda_arrays import device_count
 from opwright.arrays.devices import as_device
 from opwright.arrays.generator import generator_of
 
@@ -24,16 +25,6 @@ def _runtime() -> ModuleType:
 
     runtime: ModuleType = cupy.cuda
     return runtime
-
-
-def device_count() -> int:
-    """Return how many CUDA devices there are; 0 without CuPy or a driver."""
-    try:
-        import cupy
-
-        return int(cupy.cuda.runtime.getDeviceCount())
-    except Exception:  # CuPy raises what the driver says, and ImportError of many kinds
-        return 0
 
 
 def is_available() -> bool:

@@ -31,7 +31,6 @@ _KEPT: Final = {
 }
 _RENAMED: Final = {
     "_schema": "dispatch.schema",
-    "autocast": "amp",
     "autograd.originals": "utils.originals",
     "differentiable": "autograd.tensor_methods",
     "dispatch_errors": "dispatch.errors",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "hooks"]
+__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Transforms", "hooks"]
 
 Function = Callable[..., Any]
 
@@ -99,6 +99,16 @@ class Levels(Protocol):
     def front_of(self, operator: Operator) -> Function: ...
     def back_of(self, operator: Operator) -> Function: ...
     def read(self, tensor: Tensor, what: str) -> Tensor: ...
+    def text_of(self, tensor: Tensor) -> str: ...
+    def call_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+
+class Transforms(Protocol):
+    """The answers of `opwright.func`: the transforms that `autograd` is made of, too."""
+
+    @property
+    def vmap(self) -> Function: ...
+    def enter_dual_level(self, number: int) -> None: ...
 
 
 class Tools(Protocol):
@@ -118,6 +128,7 @@ class Hooks:
     gradients: Callable[[], Gradients]
     handlers: Callable[[], Handlers]
     levels: Callable[[], Levels]
+    transforms: Callable[[], Transforms]
     tools: Callable[[], Tools]
 
 
@@ -125,4 +136,4 @@ def _unfilled() -> Any:
     raise AssertionError("opwright.served fills the table")
 
 
-hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled)
+hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, hooks
+from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Transforms, hooks
 
 __all__: list[str] = []
 
@@ -47,6 +47,13 @@ def _levels() -> Levels:
     return serving
 
 
+@cache
+def _transforms() -> Transforms:
+    from opwright.func import serving
+
+    return serving
+
+
 class _Tools:
     """The rooms around the whole, each loaded by itself."""
 
@@ -72,4 +79,5 @@ hooks.fakes = _fakes
 hooks.gradients = _gradients
 hooks.handlers = _handlers
 hooks.levels = _levels
+hooks.transforms = _transforms
 hooks.tools = _tools

@@ -137,10 +137,10 @@ class ThreadBlock(Block):
     ) -> None:
         before: Before | None = None
         try:
-            before = self._before()
+            before = self._before(error)
             put_back(before)
         except BaseException:
-            put_back(self._before() if before is None else before)
+            put_back(self._before(error) if before is None else before)
             raise
         if not before:
             raise RuntimeError(
@@ -148,9 +148,13 @@ class ThreadBlock(Block):
             )
         self._switched_off()
 
-    def _before(self) -> Before:
-        innermost = _blocks.get()
-        return () if innermost is None or innermost[0] is not self else innermost[1]
+    def _before(self, error: BaseException | None) -> Before:
+        """Return what was on before this block; nothing where another is the innermost. An error may come from one
+        within whose end was interrupted: what that one set ends with this one."""
+        found = _blocks.get()
+        while found is not None and found[0] is not self and error is not None:
+            found = next(value for variable, value in found[1] if variable is _blocks)
+        return () if found is None or found[0] is not self else found[1]
 
 
 class _Guard(ThreadBlock):

@@ -23,7 +23,8 @@ MADE = {
     "read/check.py": set(RULES),
     "schema/rules.py": set(),  # passed on from _Problem
     "derivatives/checks.py": {"auto-linear", "auto-element-wise"},
-    "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"},
+    "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
+    | {"unknown-autocast-policy", "unknown-autocast-device"},  # of `read.autocast`
     "formula/limits.py": {"not-allowed"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),

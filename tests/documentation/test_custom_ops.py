@@ -312,6 +312,6 @@ def test_autocast() -> None:
     torch.library.register_autocast("mylib::my_sin", "cpu", torch.float16)
 
     x = torch.randn(3, dtype=torch.float32, device="cpu")
-    with torch.dispatch.include_keys("Autocast"):
+    with torch.autocast("cpu", dtype=torch.float16):
         y = torch.ops.mylib.my_sin(x)
     assert y.dtype == torch.float16

@@ -34,12 +34,14 @@ GONE = {
     "opwright.signature": {"split_types"},  # `declarations.read` gives them
     "opwright.values": {"fake_context"},
 }
+# Modules whose name is PyTorch's for something else by now.
+TAKEN = {"opwright.autocast": "opwright.amp"}
 PICKLES: dict[str, bytes] = pickle.loads((BEFORE / "pickles.bin").read_bytes())
 
 
 @pytest.mark.parametrize("module", NAMES)
 def test_every_public_name_of_before_is_there(module: str) -> None:
-    found = importlib.import_module(module)
+    found = importlib.import_module(TAKEN.get(module, module))
     assert [
         name for name in NAMES[module].split() if name not in GONE.get(module, ()) and not hasattr(found, name)
     ] == []
@@ -54,7 +56,7 @@ def test_a_module_has_one_identity_under_both_names() -> None:
     assert opwright.dtypes is importlib.import_module("opwright.arrays.dtypes")
 
 
-@pytest.mark.parametrize("name", ["metadata", "tensor", "autocast", "custom_ops.recording", "fake_profile"])
+@pytest.mark.parametrize("name", ["metadata", "tensor", "custom_ops.recording", "fake_profile"])
 def test_a_former_name_can_be_imported_first(name: str) -> None:
     program = f"import opwright.{name}; import opwright; print(opwright.tensor([1.]).sum().item())"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -20,8 +20,10 @@ import numpy as np
 import pytest
 
 import opwright
+import opwright.amp.settings
 import opwright.autograd.checking.problem
 import opwright.autograd.function_jvp
+import opwright.batching.batching
 import opwright.fake_profile
 import opwright.func.levels
 import opwright.testing.checking.schema_mode
@@ -224,10 +226,14 @@ BLOCKS: dict[str, Attempt] = {
     "library.libraries.scoped_library": Attempt(
         lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
     ),
+    "batching.batching.Batching": Attempt(lambda: opwright.batching.batching.Batching(2)),
     "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
     "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
+    "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
+    "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
+    "amp.settings.Excluded": Attempt(lambda: opwright.amp.settings.Excluded("cpu")),
     "arrays.generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
     "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
@@ -247,6 +253,7 @@ OTHERS = {
     "state.ThreadBlock": "a base",
 }
 SHARED = {
+    "amp.regions.autocast": opwright.autocast("cpu"),
     "state._Guard": opwright.state.include_keys("Autocast"),
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),
@@ -334,6 +341,15 @@ def of_anomaly() -> None:
         look_for_signals()
 
 
-@pytest.mark.parametrize("call", [backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly])
+def of_autocast() -> None:
+    weight = opwright.ones((2, 2), requires_grad=True)
+    with opwright.autocast("cpu"):
+        opwright.cat([opwright.mm(weight, weight), weight])
+        look_for_signals()
+
+
+@pytest.mark.parametrize(
+    "call", [backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly, of_autocast]
+)
 def test_nothing_stays_on_after_a_call(call: Callable[[], None]) -> None:
     Attempt(call).check(200)

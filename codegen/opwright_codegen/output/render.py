@@ -18,6 +18,7 @@ from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import (
+    autocast,
     autograd,
     composites,
     custom_op,
@@ -124,6 +125,7 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
                 autograd.TEMPLATE,
                 partial(autograd.context, view, part.recordings, gradients, on_cpu),
             ),
+            (f"{autocast.FOLDER}/*.py", autocast.TEMPLATE, partial(autocast.context, view)),
             (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),
             (
                 f"{inplace_or_view.FOLDER}/*.py",

@@ -7,6 +7,7 @@ from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.read import values
+from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.keys import UFUNC_KEYS
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
@@ -38,11 +39,11 @@ KEYS: Mapping[str, values.Reader] = {
     # Ours:
     "meta": values.read_text,
     "doc": values.read_doc,
+    "autocast": read_autocast,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 # Keys that mean something one day. Read without effect, they would promise what no call keeps.
 _PLANNED = {
-    "autocast": "autocast rules are registered when the program runs: opwright.library.register_autocast",
     "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
 }
 

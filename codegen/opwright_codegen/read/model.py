@@ -62,8 +62,9 @@ class Operator:
     """One operator overload: an entry of a schema file, or a variant made from one.
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
-    has no `dispatch`. `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too.
-    `spans` of a made operator are those of the entry that it was made from.
+    has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
+    `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
+    operator are those of the entry that it was made from.
     """
 
     schema: FunctionSchema
@@ -72,6 +73,7 @@ class Operator:
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
     doc: str = ""
+    autocast: tuple[tuple[str, str], ...] = ()
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

@@ -96,7 +96,7 @@ def one_of(what: str, choices: Iterable[str]) -> _StringReader:
         scalar = read_scalar(node, source)
         if scalar.text in known:
             return scalar.text
-        raise _unknown(what, scalar.text, known, text_span(scalar, source))
+        raise unknown(what, scalar.text, known, text_span(scalar, source))
 
     return read
 
@@ -119,7 +119,7 @@ def read_variants(node: Node, source: Source) -> tuple[str, ...]:
     variants = []
     for name, span in _comma_list(node, source):
         if name not in ("function", "method"):
-            raise _unknown("variant", name, ("function", "method"), span)
+            raise unknown("variant", name, ("function", "method"), span)
         if name in variants:
             raise SchemaError("duplicate-variant", f"the variant {name!r} is listed twice", span)
         variants.append(name)
@@ -212,7 +212,7 @@ def read_ufunc_loops(node: Node, source: Source) -> tuple[UfuncLoop, ...]:
     loops = []
     for key, (key_node, value) in node.pairs.items():
         if key not in UFUNC_LOOP_KEYS:
-            raise _unknown("ufunc key", key, UFUNC_LOOP_KEYS, node_span(key_node, source))
+            raise unknown("ufunc key", key, UFUNC_LOOP_KEYS, node_span(key_node, source))
         loops.append(_ufunc_loop(key, value, source))
     return tuple(loops)
 
@@ -227,7 +227,7 @@ def _ufunc_loop(key: str, node: Node, source: Source) -> UfuncLoop:
     for word in found[2].split(","):
         name = word.strip()
         if name not in _DTYPES and name not in _DTYPE_CLASSES:
-            raise _unknown("dtype", name, (*_DTYPE_CLASSES, *_DTYPES), span)
+            raise unknown("dtype", name, (*_DTYPE_CLASSES, *_DTYPES), span)
         dtypes.update(dict.fromkeys(_DTYPE_CLASSES.get(name, (name,))))
     return UfuncLoop(key, found[1], tuple(dtypes))
 
@@ -271,7 +271,8 @@ def _operator_name(name: str, span: Span) -> str:
     raise SchemaError("operator-name", message, span, hint)
 
 
-def _unknown(what: str, word: str, known: Iterable[str], span: Span) -> SchemaError:
+def unknown(what: str, word: str, known: Iterable[str], span: Span) -> SchemaError:
+    """Return the error that a word is none of those known, with the nearest of them."""
     known = tuple(known)
     near = nearest(word, known)
     hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.bindings.bind import BACKENDS, Binding, Named, Unbound, composite_bindings
-from opwright_codegen.targets import autograd, composites, inplace_or_view
+from opwright_codegen.targets import autocast, autograd, composites, inplace_or_view
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.part import FOLDERS, Part
@@ -35,6 +35,10 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
         for name, function in wrapper_names(part.bindings).items():
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
+        for name, function in autocast.wrapper_names(part.view).items():
+            is_regular = function == views[name].stub
+            row = (autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
+            served[name].append(quoted(autocast.FOLDER) if is_regular else _tuple(*row))
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]

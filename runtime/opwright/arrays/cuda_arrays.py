@@ -11,7 +11,17 @@ from opwright import keys
 from opwright.arrays.devices import Array, Backend, element_strides
 from opwright.errors import DispatchError
 
-__all__ = ["cuda_backend"]
+__all__ = ["cuda_backend", "device_count"]
+
+
+def device_count() -> int:
+    """Return how many CUDA devices there are; 0 without CuPy or a driver."""
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # CuPy raises what the driver says, and ImportError of many kinds
+        return 0
 
 
 def cuda_backend() -> Backend:

@@ -1,6 +1,7 @@
 """Forward mode: `with dual_level()`, tensors with tangents (`make_dual`) whose results have tangents (`unpack_dual`).
 
-There is one level at a time in a thread or task, as in PyTorch. Its tangents vanish when it is left.
+Levels nest, which PyTorch's do not: a tensor that has a tangent at one level may be given another at the next. What is
+made and unpacked is so at the innermost. Tangents vanish when their level is left.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from opwright.autograd.tangents import (
     set_tangent,
 )
 from opwright.dispatch.aten import aten
+from opwright.hooks import hooks
 from opwright.keys import TANGENT, VIEW
 from opwright.state import MODES, Modes, active_modes, put_back, set_modes
 from opwright.tensors.tensor import Tensor
@@ -36,10 +38,13 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Enter a level, which `exit_dual_level` leaves, and return its number, 0. Raises RuntimeError within one."""
-    if current_level.get() is not None:
-        raise RuntimeError("Nested forward mode AD is not supported: this thread is in a dual level already")
+    """Enter a level, which `exit_dual_level` leaves, and return its number: 0, or one more than that around it."""
+    around = current_level.get()
     outer = active_modes()
+    if around is not None or (outer is not None and outer.top is not None):
+        number = 0 if around is None else around.number + 1
+        hooks.transforms().enter_dual_level(number)
+        return number
     modes = outer or Modes(0, -1)
     try:  # (Note [Interrupted blocks])
         current_level.set(Level())
@@ -55,7 +60,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
     found = current_level.get()
     if found is None:
         raise RuntimeError("There is no dual level to exit: enter_dual_level() was not called, or it was left already")
-    _check_level(level, "exit")
+    _check_level(level, found, "exit")
+    if found.interpreter is not None:
+        if found.leave is None:
+            raise RuntimeError("There is no dual level to exit: the innermost is that of a transform, which leaves it")
+        found.leave()
+        return
     modes = active_modes()
     if modes is not None:
         include = modes.include & ~TANGENT
@@ -95,13 +105,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    _check_level(level, "use")
+    _check_level(level, found, "use")
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
             raise TypeError(f"Expected {name} to be a Tensor, but got: {type(value).__name__}")
         if value.dtype not in INEXACT:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype_name(value.dtype)}")
     check_fit(tensor, tangent)
+    if found.interpreter is not None:
+        tensor, tangent = found.interpreter.lift(tensor), found.interpreter.lift(tangent)
     if current_tangent(tensor) is not None:
         raise RuntimeError("Making a dual Tensor of one that already has a tangent at this level is not supported.")
     if current_tangent(tangent) is not None:
@@ -118,9 +130,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """Return both parts of a dual tensor: its values, as a view that has no tangent, and the tangent or None."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual() takes a Tensor, but got: {type(tensor).__name__}")
-    if current_level.get() is None:
+    found = current_level.get()
+    if found is None:
         return UnpackedDualTensor(tensor, None)
-    _check_level(level, "use")
+    _check_level(level, found, "use")
     tangent = current_tangent(tensor) if are_seen() else None
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
@@ -129,9 +142,14 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if primal.extra is not None:  # a view of a dual tensor, which has its tangent, is what this must not be
         primal.extra.base = None
     primal.keys &= ~VIEW
+    if found.interpreter is not None:
+        primal, tangent = found.interpreter.out_of(primal), found.interpreter.out_of(tangent)
     return UnpackedDualTensor(primal, tangent)
 
 
-def _check_level(level: int | None, verb: str) -> None:
-    if level is not None and level != 0:
-        raise RuntimeError(f"Trying to {verb} the dual level {level!r}, but the one this thread is in has the number 0")
+def _check_level(level: int | None, found: Level, verb: str) -> None:
+    if level is not None and level != found.number:
+        raise RuntimeError(
+            f"Trying to {verb} the dual level {level!r}, but the innermost that this thread is in has the number "
+            f"{found.number}"
+        )

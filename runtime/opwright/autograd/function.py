@@ -14,11 +14,12 @@ from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
 from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
+from opwright.hooks import hooks
 from opwright.keys import TANGENT, VIEW
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor, wrap_view
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "check_setup_context", "once_differentiable"]
 
 
 class FunctionCtx(MultipleOutputs):
@@ -146,6 +147,7 @@ class Function:
     """
 
     _context: type[FunctionCtx]
+    generate_vmap_rule = False  # whether `vmap` makes its rule of the methods below
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(f"{type(self).__name__} should not be instantiated: call {type(self).__name__}.apply(...)")
@@ -181,6 +183,11 @@ class Function:
         """Return the tangents of the outputs."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function.")
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Return `(output, out_dims)` for a batch of samples, as a rule of `opwright.library.register_vmap` does."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap static method")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation, and record it where an input requires grad. Raises RuntimeError.
@@ -190,6 +197,15 @@ class Function:
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup:
             args, kwargs = _bound(cls.forward, args, kwargs)
+        modes = active_modes()
+        if modes is not None and modes.top is not None:
+            return hooks.levels().call_function(cls, args, kwargs)
+        return cls.call(cls.forward, args, kwargs)
+
+    @classmethod
+    def call(cls, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Do as `apply` where no transform is on, with what is called in place of the class's own `forward`."""
+        has_setup = cls.setup_context is not Function.setup_context
         keys = 0
         for value in args:
             if isinstance(value, Tensor):
@@ -204,15 +220,25 @@ class Function:
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
         with without_tangents_or_grad() if keys & TANGENT else no_grad():
             if has_setup:
-                output = cls.forward(*args, **kwargs)
+                output = forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
-                output = cls.forward(ctx, *args, **kwargs)
+                output = forward(ctx, *args, **kwargs)
         several = isinstance(output, tuple)
         outputs = finish(ctx, args, list(output) if several else [output], is_recorded)
         if cells is not None:
             give_tangents(ctx, args, cells, outputs)
         return tuple(outputs) if several else outputs[0]
+
+
+def check_setup_context(function: type[Function]) -> None:
+    """Raise RuntimeError for a Function whose `forward` and context a transform cannot tell apart."""
+    if function.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: {function.__name__} has forward(ctx, ...) alone. Write "
+            "forward(...) without ctx, and setup_context(ctx, inputs, output) for what it saves"
+        )
 
 
 def _backward_of(function: type[Function]) -> Callable[..., Any]:

@@ -12,8 +12,9 @@ writes its tangent, so that both stay true through each other.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 from opwright.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright.arrays.layouts import may_overlap_itself, span, surely_empty
@@ -43,13 +44,20 @@ class Tangent:
 
 
 class Level:
-    """A level that `dual_level` enters: the tangents that vanish with it."""
+    """A level of forward mode: the tangents that vanish with it, and its number among those around it.
 
-    __slots__ = ("_cells", "is_open")
+    One within another, or within a transform, is an `interpreter` of `opwright.levels`: its tensors are of that level.
+    `leave` is what `exit_dual_level` calls, for one that `enter_dual_level` entered.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_cells", "interpreter", "is_open", "leave", "number")
+
+    def __init__(self, number: int = 0, interpreter: Any = None) -> None:
         self._cells: weakref.WeakSet[Tangent] = weakref.WeakSet()
         self.is_open = True
+        self.number = number
+        self.interpreter = interpreter
+        self.leave: Callable[[], object] | None = None
 
     def cell(self, value: Tensor) -> Tangent:
         """Return a cell for a tangent."""

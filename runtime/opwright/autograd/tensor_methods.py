@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.dtypes import check_differentiable, dtype_name
 from opwright.arrays.storage import Extra, set_array, storage_of
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, META, PYTHON, TANGENT, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, install_methods, wrap
 
@@ -79,6 +79,11 @@ class Differentiable:
             check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
             from opwright.autograd import modes, recording
 
+            if self.keys & BATCHED:
+                raise RuntimeError(
+                    "You are attempting to call Tensor.requires_grad_() inside of a function that vmap transforms, on "
+                    "a batched tensor: use grad, vjp or jacrev of opwright.func there, or call it before vmap"
+                )
             if self.is_inference() and not modes.is_inference_mode_enabled():
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
@@ -162,7 +167,7 @@ class Differentiable:
         tensor is a leaf that requires grad.
         """
 
-        if self.keys & PYTHON:  # its class makes it
+        if self.keys & (PYTHON | FRONT_MODE):  # its class, or its level, makes it
             return self.detach()  # type: ignore[no-any-return]
         made = wrap(self.array)
         if self.keys & META or (self.extra is not None and self.extra.storage is not None):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from opwright.arrays.devices import shape_of
 from opwright.dispatch.aten import aten
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
-from opwright.state import Modes, active_modes
+from opwright.state import Modes, active_modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Batching(Interpreter):
 
     __slots__ = ("_within", "randomness", "size")
     name: ClassVar[str] = "vmap"
+    shown_as: ClassVar[str] = "BatchedTensor"
 
     def __init__(self, size: int, randomness: Randomness = "error") -> None:
         super().__init__()
@@ -51,6 +52,16 @@ class Batching(Interpreter):
         from opwright.batching.serving import serving
 
         return serving(operator)
+
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function` for all samples, by its own rule."""
+        from opwright.batching.functions import call_batched
+
+        token = set_modes(self.below(modes))
+        try:
+            return call_batched(self, function, args, kwargs)
+        finally:
+            reset_modes(token)
 
     def read(self, tensor: Tensor, what: str) -> Tensor:
         """Refuse: each sample has data of its own. Raises RuntimeError."""
@@ -106,7 +117,7 @@ class Batching(Interpreter):
         array.dim = dim
         made = Tensor()
         made.array = array
-        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE
+        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE | ODD  # (a sample may have any strides)
         made.edge = None
         made.extra = None
         return made

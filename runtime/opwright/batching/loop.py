@@ -75,8 +75,9 @@ def unbatched_write(operator: Operator, args: Any) -> str:
     shape = list(shape_of(args[0].array))
     return (
         f"vmap: {operator.base}({name}, *extra_args) is not possible because there exists a Tensor `other` in "
-        f"extra_args that has more elements than `{name}`: `{name}`, of shape {shape}, is not batched over in this vmap, "
-        f"and the other is. Use the out-of-place operator, or make `{name}` of a batched tensor (new_zeros, clone, …)"
+        f"extra_args that has more elements than `{name}`: `{name}`, of shape {shape}, is not batched over in this "
+        f"vmap, and the other is. Use the out-of-place operator, or make `{name}` of a batched tensor (new_zeros, "
+        "clone, …)"
     )
 
 

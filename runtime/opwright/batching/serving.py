@@ -9,6 +9,7 @@ from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
+from opwright.dispatch.kernel_forms import Composite, Lazy
 from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
@@ -64,10 +65,15 @@ def kind_of_rule(operator: Operator) -> str:
 def _handle(operator: Operator, key: DispatchKey) -> KernelHandle | None:
     with registry.lock:
         known = operator.registrations.get(key)
-    if not known:
+    if not known or (key is DispatchKey.CompositeExplicitAutograd and not _is_composite(known[-1].kernel)):
         return None
     runtime = DispatchKey.CPU if key is DispatchKey.CompositeExplicitAutograd else DispatchKey.AutogradCPU
     return KernelHandle(operator, key if key.bit else runtime, known[-1])
+
+
+def _is_composite(kernel: Any) -> bool:
+    """Whether a kernel surely is one over other operators: one of a user's may read the data."""
+    return isinstance(kernel, Composite) or (isinstance(kernel, Lazy) and kernel.is_composite)
 
 
 def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Serve:

@@ -32,6 +32,7 @@ Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
+_AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 
 
 class Part:
@@ -100,6 +101,8 @@ class _Expanded:
         key, *forms = text.split("+")
         if key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
+        elif key == _AUTOCAST:
+            self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))

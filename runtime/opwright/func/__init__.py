@@ -1,6 +1,7 @@
 """Transforms of functions, which nest: `vmap`, `grad`, `vjp`, `jvp`, jacobians, `hessian`. Names of `torch.func`."""
 
 from opwright.batching.transform import vmap
+from opwright.func.jacobians import hessian, jacfwd, jacrev
 from opwright.func.transforms import grad, grad_and_value, jvp, vjp
 
-__all__ = ["grad", "grad_and_value", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]

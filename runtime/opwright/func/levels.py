@@ -6,9 +6,11 @@ its own, and counts writes for itself, so that a derivative can be taken of a co
 
 from __future__ import annotations
 
+import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from opwright.autograd.function import check_setup_context
 from opwright.autograd.tangents import Level, current_level
 from opwright.keys import (
     ADINPLACEORVIEW,
@@ -23,16 +25,16 @@ from opwright.keys import (
     TANGENT,
     VIEW,
 )
-from opwright.levels.inside import is_inside, put_inside
+from opwright.levels.inside import is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.levels.kernels import mapped
-from opwright.state import MODES, Modes, reset_modes, set_modes
+from opwright.levels.kernels import mapped, values_at
+from opwright.state import MODES, Modes, active_modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["Differentiation", "ForwardDifferentiation"]
+__all__ = ["Differentiation", "ForwardDifferentiation", "enter_dual_level"]
 
 # What is true of a level alone, of included and of allowed bits.
 _INCLUDED: Final = NO_GRAD | INFERENCE | TANGENT
@@ -46,6 +48,7 @@ class Differentiation(Interpreter):
 
     __slots__ = ("_at",)
     name: ClassVar[str] = "grad"
+    shown_as: ClassVar[str] = "GradTrackingTensor"
     _is_recorded: ClassVar[bool] = True
     _sees_tangents: ClassVar[bool] = False
 
@@ -70,9 +73,36 @@ class Differentiation(Interpreter):
 
         return serve
 
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function` on tensors of the level: it is recorded here, and called below in turn."""
+        check_setup_context(function)
+
+        def forward(*given: Any, **named: Any) -> Any:
+            now = active_modes()
+            assert now is not None  # the level is on
+            values = [values_at(self, value) for value in given]
+            token = set_modes(self.below(now))
+            try:
+                result = function.apply(*values, **named)
+            finally:
+                reset_modes(token)
+            known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
+            return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
+
+        lifted = tuple([mapped(value, self.lift) for value in args])
+        token = set_modes(self.modes_at(modes))
+        try:
+            return function.call(forward, lifted, kwargs)
+        finally:
+            reset_modes(token)
+
     def lift(self, tensor: Tensor) -> Tensor:
         """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
         return tensor if is_inside(tensor, self) else put_inside(tensor, self, keys=BACK_MODE)
+
+    def out_of(self, value: Any) -> Any:
+        """Return the value of a tensor of this level; anything else as it is."""
+        return value_of(value) if is_inside(value, self) else value
 
     def _check_is_own(self, tensor: Tensor, operator: Operator) -> None:
         if not is_inside(tensor, self):
@@ -111,13 +141,14 @@ class ForwardDifferentiation(Differentiation):
     """A level at which tangents go through calls: that of `jvp`, and of what is made of it."""
 
     __slots__ = ("dual",)
+    dual: Level
     name: ClassVar[str] = "jvp"
     _sees_tangents: ClassVar[bool] = True
     _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES, current_level)
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
         super().__init__()
-        self.dual = Level()
+        self.dual = Level(number, self)
 
     def _switch_on(self) -> Interpreter:
         super()._switch_on()
@@ -127,6 +158,13 @@ class ForwardDifferentiation(Differentiation):
     def _switched_off(self) -> None:
         self.dual.close()
         super()._switched_off()
+
+
+def enter_dual_level(number: int) -> None:
+    """Enter a level of forward mode within others, which `exit_dual_level` leaves."""
+    level = ForwardDifferentiation(number)
+    level.dual.leave = functools.partial(level.__exit__, None, None, None)
+    level.__enter__()
 
 
 _NOTHING: Final = Modes(0, -1)

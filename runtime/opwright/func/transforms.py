@@ -10,7 +10,6 @@ from opwright.arrays.dtypes import INEXACT, dtype_name
 from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
 from opwright.func.levels import Differentiation, ForwardDifferentiation
-from opwright.levels.inside import is_inside, value_of
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright.tensors.tensor import Tensor
 
@@ -50,7 +49,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 def _grad_and_value(
     func: Function, argnums: int | tuple[int, ...], has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    places = _places(argnums, len(args))
+    places = places_of(argnums, len(args))
     with Differentiation() as level:
         given = list(args)
         for place in places:
@@ -58,15 +57,15 @@ def _grad_and_value(
         chosen = [given[place] for place in places]
         leaves, spec = tree_flatten(chosen)
         result = func(*given, **tree_map(lambda each: each, kwargs))
-        output = _pair("grad", result)[0] if has_aux else result
+        output = pair_of("grad", result)[0] if has_aux else result
         _check_scalar(output)
         found = _gradients([output], [None], leaves)
-        trees = tree_unflatten([level_out(each, level) for each in found], spec)
-        answer = tree_map(lambda each: level_out(each, level), result)
+        trees = tree_unflatten([level.out_of(each) for each in found], spec)
+        answer = tree_map(lambda each: level.out_of(each), result)
     return (trees[0] if isinstance(argnums, int) else tuple(trees)), answer
 
 
-def _places(argnums: Any, count: int) -> list[int]:
+def places_of(argnums: Any, count: int) -> list[int]:
     """Return positions from the front. Raises RuntimeError for what is none."""
     several = argnums if isinstance(argnums, tuple) else (argnums,)
     if not several or not all(type(each) is int for each in several):
@@ -103,7 +102,7 @@ def _leaf(value: Tensor, level: Differentiation) -> Tensor:
     return made.requires_grad_()
 
 
-def _pair(name: str, result: Any) -> tuple[Any, Any]:
+def pair_of(name: str, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(
             f"{name}: with has_aux=True the function returns a tuple (output, aux), but it returned "
@@ -140,11 +139,6 @@ def _gradients(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], inputs
     return [next(each) if isinstance(value, Tensor) else None for value in inputs]
 
 
-def level_out(value: Any, level: Differentiation) -> Any:
-    """Return a result of the level as one of the next."""
-    return value_of(value) if is_inside(value, level) else value
-
-
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """Return what `func` gives for `primals`, and a function from vectors, one for each output, to their products with
     the jacobian. With `has_aux` the function returns `(output, aux)`, and `aux` comes last.
@@ -155,7 +149,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     with level:
         tracked = _tracked(primals, level, "vjp")
         result = func(*tracked)
-        output, aux = _pair("vjp", result) if has_aux else (result, None)
+        output, aux = pair_of("vjp", result) if has_aux else (result, None)
         outputs, spec = tree_flatten(output)
         for each in outputs:
             if not isinstance(each, Tensor):
@@ -164,8 +158,8 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
                     f"{type(each).__name__}"
                 )
         leaves, structure = tree_flatten(tracked)
-        answer = tree_map(lambda each: level_out(each, level), output)
-        shown_aux = tree_map(lambda each: level_out(each, level), aux)
+        answer = tree_map(lambda each: level.out_of(each), output)
+        shown_aux = tree_map(lambda each: level.out_of(each), aux)
     pullback = _Pullback(level, outputs, spec, leaves, structure)
     return (answer, pullback, shown_aux) if has_aux else (answer, pullback)
 
@@ -183,7 +177,7 @@ class _Pullback:
         self._structure = structure
 
     def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """Return the products, one for each of the primals: a single one by itself."""
+        """Return a tuple of the products, one for each of the primals."""
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         grads, spec = tree_flatten(given)
         if spec != self._spec:
@@ -193,8 +187,7 @@ class _Pullback:
             )
         with self._level as level:
             found = _gradients(self._outputs, [level.lift(each) for each in grads], self._leaves)
-            answer = tree_unflatten([level_out(each, level) for each in found], self._structure)
-        return answer[0] if len(answer) == 1 else answer
+            return tree_unflatten([level.out_of(each) for each in found], self._structure)
 
 
 def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -216,23 +209,23 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
             f"non-empty: they are {spec} and {structure}"
         )
     with ForwardDifferentiation() as level:
-        duals = [_dual(*pair, level) for pair in zip(values, directions, strict=True)]
+        duals = [_dual(*pair) for pair in zip(values, directions, strict=True)]
         result = func(*tree_unflatten(duals, spec))
-        output, aux = _pair("jvp", result) if has_aux else (result, None)
+        output, aux = pair_of("jvp", result) if has_aux else (result, None)
         leaves, outputs = tree_flatten(output)
         parts = [_parts(each, level, strict) for each in leaves]
-        shown_aux = tree_map(lambda each: level_out(each, level), aux)
+        shown_aux = tree_map(lambda each: level.out_of(each), aux)
     answer = tuple(tree_unflatten([part[place] for part in parts], outputs) for place in (0, 1))
     return (*answer, shown_aux) if has_aux else answer
 
 
-def _dual(primal: Any, tangent: Any, level: ForwardDifferentiation) -> Tensor:
+def _dual(primal: Any, tangent: Any) -> Tensor:
     for name, value in (("primals", primal), ("tangents", tangent)):
         if not isinstance(value, Tensor):
             raise RuntimeError(
                 f"jvp(f, primals, tangents): Expected {name} to have only Tensors, but there is {type(value).__name__}"
             )
-    return make_dual(level.lift(primal), level.lift(tangent))
+    return make_dual(primal, tangent)
 
 
 def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[Any, Any]:
@@ -249,4 +242,4 @@ def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[An
                 "tangent would be zeros"
             )
         tangent = primal.new_zeros(primal.shape)
-    return level_out(primal, level), level_out(tangent, level)
+    return level.out_of(primal), level.out_of(tangent)

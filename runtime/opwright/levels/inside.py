@@ -8,13 +8,13 @@ from opwright.arrays.dtypes import DType
 from opwright.arrays.layouts import Shape
 from opwright.arrays.storage import Extra, Storage
 from opwright.fake.arrays import MetaArray, Place, place_on
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, ODD
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "is_inside", "put_inside", "value_of"]
+__all__ = ["InsideArray", "is_inside", "put_inside", "value_of", "wrap_inside"]
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -97,9 +97,15 @@ def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, key
     array.value = value
     array.level = level
     array.dim = dim
+    return wrap_inside(array, value.keys, keys)
+
+
+def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
+    """Return a tensor of a level on an array whose value has the keys `shown`. `keys` are added to what it takes over
+    of these. It never says that it is the simple case: that may change with its value."""
     made = Tensor()
     made.array = array
-    made.keys = value.keys & _SHOWN | FRONT_MODE | keys
+    made.keys = shown & _SHOWN | FRONT_MODE | ODD | keys
     made.edge = None
     if keys & BACK_MODE:  # kernels of Autograd look at views and count writes
         made.keys &= ~BACKENDS

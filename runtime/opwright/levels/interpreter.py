@@ -43,6 +43,7 @@ class Interpreter(Block):
 
     __slots__ = ("_memo", "is_open", "level", "outer")
     name: ClassVar[str] = "transform"  # as errors call it
+    shown_as: ClassVar[str] = "Tensor"  # as its tensors are shown
     _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES,)
 
     def __init__(self) -> None:
@@ -55,6 +56,10 @@ class Interpreter(Block):
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
         """Return what serves an operator's calls: a function of the interpreter, the modes, and all arguments."""
+        raise NotImplementedError
+
+    def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an `autograd.Function`, whose `apply` was called in these modes."""
         raise NotImplementedError
 
     def read(self, tensor: Tensor, what: str) -> Tensor:

@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor, wrap_view
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["back_of", "front_of", "inside_results", "mapped"]
+__all__ = ["back_of", "front_of", "inside_results", "mapped", "values_at"]
 
 Function = Callable[..., Any]
 
@@ -43,7 +43,7 @@ def back_of(operator: Operator) -> Function:
         modes = active_modes()
         assert modes is not None and modes.top is not None  # tensors with the key are made for its calls alone
         top: Interpreter = modes.top
-        values = [_values_at(top, value) for value in args]
+        values = [values_at(top, value) for value in args]
         token = set_modes(top.below(modes))
         try:
             result = operator.call(*values)
@@ -64,7 +64,8 @@ def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
     return value
 
 
-def _values_at(level: Interpreter, value: Any) -> Any:
+def values_at(level: Interpreter, value: Any) -> Any:
+    """Return an argument with the values of the level's tensors in place of these, in lists too."""
     return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
 
 

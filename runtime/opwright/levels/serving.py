@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import back_of, front_of
+from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["back_of", "front_of", "read"]
+__all__ = ["back_of", "call_function", "front_of", "read", "text_of"]
+
+
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an `autograd.Function` while a transform is on: the innermost says how. Raises RuntimeError."""
+    modes = active_modes()
+    assert modes is not None and modes.top is not None
+    return modes.top.call_function(function, modes, args, kwargs)
+
+
+def text_of(tensor: Tensor) -> str:
+    """Return the `repr` of a tensor of a level: what it is, and that of its value; nothing for one of no level."""
+    array = tensor.array
+    if type(array) is not InsideArray:
+        return ""
+    level = array.level
+    inner = repr(array.value).replace("\n", "\n    ")
+    dim = "" if array.dim is None else f", bdim={array.dim}"
+    return f"{level.shown_as}(lvl={level.level}{dim}, value=\n    {inner}\n)"
 
 
 def read(tensor: Tensor, what: str) -> Tensor:

@@ -12,6 +12,7 @@ from opwright.arrays.dtypes import DType
 from opwright.arrays.layouts import Shape
 from opwright.arrays.storage import Extra, Storage, as_strided, storage_of
 from opwright.hooks import hooks
+from opwright.keys import FRONT_MODE
 from opwright.tensors.tensor import Tensor, wrap
 
 Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
@@ -29,6 +30,11 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 
 
 def _reduce_plain(tensor: Tensor) -> Reduced:
+    if tensor.keys & FRONT_MODE:
+        raise RuntimeError(
+            "a tensor of a transform that is on (vmap, grad, jvp, …) is neither pickled nor copied: it stands for "
+            "others. Do so with what the transform returns"
+        )
     if not tensor.is_leaf:
         raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
     if not hasattr(tensor.array, "strides"):

@@ -12,7 +12,7 @@ import numpy as np
 from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
 from opwright.hooks import hooks
-from opwright.keys import META, TANGENT
+from opwright.keys import FRONT_MODE, META, TANGENT
 from opwright.tensors.tensor import Tensor, install_methods
 
 Values = np.ndarray[Any, Any]
@@ -112,6 +112,8 @@ class ComplexNumbers:
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the `repr` of a tensor. Of more than 1,000 elements, each dimension's three first and last are shown."""
+    if tensor.keys & FRONT_MODE and (shown := hooks.levels().text_of(tensor)):
+        return shown
     if tensor.keys & META:
         return _format_without_data(tensor)
     prefix = _opening(tensor, "tensor(")
@@ -224,7 +226,7 @@ class Printable:
         return format_tensor(self)
 
     def __format__(self: Any, spec: str) -> str:
-        if self.ndim == 0 and self.device.type != "meta":
+        if self.ndim == 0 and self.device.type != "meta" and not self.keys & FRONT_MODE:
             return format(self.item(), spec) if spec else str(self)
         if spec:
             raise TypeError("unsupported format string passed to Tensor.__format__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opwright.amp.settings import Captured
 from opwright.arrays.generator import default_generator, keeping_states
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
@@ -24,9 +25,9 @@ def checkpoint(
 ) -> Any:
     """Return `function(*args, **kwargs)`, of which nothing is saved: it is called a second time in backward.
 
-    With `preserve_rng_state` it draws the same random numbers then. Semantics: `torch.utils.checkpoint`;
-    `use_reentrant` is taken and has no effect: gradients of the arguments, and of what the function closes over, are
-    computed in either form.
+    Autocast is what it was at the first call, and with `preserve_rng_state` the same random numbers are drawn.
+    Semantics: `torch.utils.checkpoint`; `use_reentrant` is taken and has no effect: gradients of the arguments, and of
+    what the function closes over, are computed in either form.
     """
     if not is_grad_enabled():
         return function(*args, **kwargs)
@@ -61,6 +62,7 @@ class _Run:
         self.spec = spec
         self.places = places
         self.state = state
+        self.autocast = Captured()
         self.result: pytree.TreeSpec | None = None
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Any]:
@@ -73,12 +75,13 @@ class _Run:
         return found
 
     def again(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """Return the leaves of the function's result with the random numbers of the first call."""
-        if self.state is None:
-            return self(tensors)
-        with keeping_states([default_generator]):
-            default_generator.set_state(self.state)
-            return self(tensors)
+        """Return the leaves of the function's result with the autocast and the random numbers of the first call."""
+        with self.autocast:
+            if self.state is None:
+                return self(tensors)
+            with keeping_states([default_generator]):
+                default_generator.set_state(self.state)
+                return self(tensors)
 
 
 class _Checkpointed(Function):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright import rules
 from opwright.arrays.devices import Device, as_device, backend_of
@@ -13,9 +15,9 @@ from opwright.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright.arrays.promotion import NUMBERS
 from opwright.keys import META
-from opwright.plans.plan import Plan
-from opwright.state import below_adinplaceorview
-from opwright.tensors.tensor import Tensor
+from opwright.plans.plan import Plan, cast_array
+from opwright.state import active_modes, below_adinplaceorview
+from opwright.tensors.tensor import Tensor, wrap
 from opwright_kernels.composites.views_and_comparisons import lies_in
 
 Operand = Any  # a Tensor
@@ -315,11 +317,28 @@ def copy_to(
     self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Operand:
     """Return a copy with another dtype, device or memory format."""
+    if (
+        layout is None
+        and device is None
+        and memory_format is None
+        and not pin_memory
+        and _is_plainly_laid_out(self.array)
+    ):
+        array = self.array
+        return wrap(array.copy() if dtype is None or dtype == array.dtype else cast_array(array, dtype))
     if device is not None and _goes_by_numpy(self, device):
         return opwright.tensor(self, dtype=dtype, device=device)
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
     with below_adinplaceorview():  # nobody wrote to a new tensor
         return opwright.ops.aten.copy_(made, self, non_blocking)
+
+
+def _is_plainly_laid_out(array: Any) -> bool:
+    """Whether an array's copy is row-major, too, made by NumPy, and no mode makes it a fake one."""
+    modes = active_modes()
+    if type(array) is not np.ndarray or (modes is not None and modes.include & META):
+        return False
+    return bool(array.flags.c_contiguous) and array.size != 0 and 1 not in array.shape
 
 
 def _goes_by_numpy(self: Tensor, device: Any) -> bool:

@@ -86,7 +86,7 @@ def inner(self: Operand, other: Operand) -> Operand:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(self.shape)} and {list(other.shape)}"
         )
-    return tensordot(self, other, [-1], [-1])
+    return opwright.ops.aten.tensordot(self, other, [-1], [-1])
 
 
 def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_other: Sequence[int]) -> Operand:
@@ -121,6 +121,8 @@ def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_othe
     count = prod(self.shape[dim] for dim in left)
     matrix = aten.reshape(aten.permute(self, rows + left), [prod(shape[: len(rows)]), count])
     factor = aten.reshape(aten.permute(other, right + columns), [count, prod(shape[len(rows) :])])
+    if not shape:
+        return aten.dot(aten.reshape(matrix, [count]), aten.reshape(factor, [count]))
     return aten.reshape(aten.mm(matrix, factor), shape)
 
 

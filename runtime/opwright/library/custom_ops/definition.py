@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from opwright.arrays.devices import Device
+from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.batching.tables import REGISTERED
@@ -251,13 +251,14 @@ class CustomOpDef(Generic[P, R]):
         return register if func is None else register(func)
 
     def register_autocast(self, device_type: str, cast_inputs: object) -> None:
-        """Have floating-point Tensors on a device (but float64) cast to a dtype where autocast is on; the function then
-        runs without it. Raises ValueError for what is no device type."""
+        """Have floating-point Tensors on a device (but float64) cast to a dtype where autocast is on for it; the
+        function then runs without it. Raises ValueError for what is no str, RuntimeError for a device without autocast.
+        """
         if not isinstance(device_type, str):
             raise ValueError(f"expected the name of a device type, got {device_type!r}")
         with registry.lock:
-            self._autocast[Device(device_type).type] = as_dtype(cast_inputs)
-            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)))
+            self._autocast[available_device(device_type)] = as_dtype(cast_inputs)
+            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)), is_for_any=True)
             self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
 
     def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef[..., Any]], tuple[str, str]]:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.arrays.devices import Device
+from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import as_dtype
 from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
@@ -102,8 +102,8 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
     if definition is not None and lib is None:
         return definition.register_autocast(device_type, cast_inputs)
     operator = find_operator(_name(op))
-    dtypes = {Device(device_type).type: as_dtype(cast_inputs)}
-    wrapper = Wrapper(functools.partial(casting, dtypes))
+    dtypes = {available_device(device_type): as_dtype(cast_inputs)}
+    wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True)
     _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
     return None
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.amp import cached_cast
+from opwright.amp.casts import cast_each
+from opwright.amp.settings import is_autocast_enabled
 from opwright.arrays.dtypes import DType
 from opwright.dispatch.errors import missing
 from opwright.dispatch.operator import Operator
 from opwright.keys import DispatchKey
 from opwright.state import exclude_keys
+from opwright.tensors.results import tensors_of
 
 __all__ = ["casting", "no_fake", "returning_written"]
 
@@ -37,14 +39,19 @@ def returning_written(operator: Operator) -> Kernel:
     return call
 
 
-def casting(dtypes: dict[str, DType], below: Kernel) -> Kernel:
-    """Return a kernel of Autocast: tensors that autocast concerns are cast to the dtype given for their device, and the
-    kernel `below` runs without autocast."""
+def casting(dtypes: dict[str, DType], operator: Operator, below: Kernel) -> Kernel:
+    """Return a kernel of Autocast: tensors on a device that autocast is on for are cast to the dtype given for it, and
+    the operator is called anew, without autocast, since they have other keys. Where there is none, `below` is called.
+    """
 
     def call(*args: Any) -> Any:
-        with exclude_keys("Autocast"):
-            for device, dtype in dtypes.items():
-                args = cached_cast(dtype, args, device)
+        present = {tensor.device.type for tensor in tensors_of(args)}
+        wanted = {device: dtypes[device] for device in present if device in dtypes and is_autocast_enabled(device)}
+        if not wanted:
             return below(*args)
+        with exclude_keys("Autocast"):
+            for device, dtype in wanted.items():
+                args = cast_each(dtype, args, device)
+            return operator.call(*args)
 
     return call

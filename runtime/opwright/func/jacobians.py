@@ -1,0 +1,150 @@
+"""`jacrev`, `jacfwd`, `hessian`: all partial derivatives at once. Semantics: `torch.func`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opwright.arrays.layouts import count
+from opwright.batching.batching import Randomness
+from opwright.batching.transform import vmap
+from opwright.dispatch.aten import aten
+from opwright.func.transforms import jvp, places_of, vjp
+from opwright.pytree import tree_flatten, tree_map, tree_unflatten
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
+
+Function = Callable[..., Any]
+Argnums = int | tuple[int, ...]
+
+
+def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
+    """Return the function that gives the jacobian of `func` with respect to the arguments at `argnums`, by one backward
+    pass for all elements of the outputs, or for `chunk_size` of them at a time.
+
+    The result has the structure of the outputs; each leaf is an argument's structure, a tuple of these for a tuple of
+    `argnums`, with Tensors of the shape of the output and then of the input. With `has_aux` the function returns
+    `(output, aux)`, and `aux` is returned too. Semantics: `torch.func.jacrev`.
+    """
+    _check_chunk_size(chunk_size)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        chosen, inner = _chosen(func, argnums, args, kwargs)
+        found = vjp(inner, *chosen, has_aux=has_aux)
+        output, pullback = found[0], found[1]
+        outputs, out_spec = tree_flatten(output)
+        _check_tensors("jacrev", outputs)
+        inputs, in_spec = tree_flatten(chosen)
+
+        def rows(*cotangents: Any) -> Any:
+            given = tree_unflatten(cotangents, out_spec)
+            answer = pullback(*given) if type(given) is tuple and len(given) > 1 else pullback(given)
+            return tree_flatten(answer)[0]
+
+        columns = vmap(rows, chunk_size=chunk_size)(*_basis(outputs))
+        made = []
+        start = 0
+        for each in outputs:
+            size = count(each.shape)
+            parts = [
+                aten["view.default"](aten["narrow.default"](column, 0, start, size), [*each.shape, *value.shape])
+                for column, value in zip(columns, inputs, strict=True)
+            ]
+            made.append(_by_argument(parts, in_spec, argnums))
+            start += size
+        jacobian = tree_unflatten(made, out_spec)
+        return (jacobian, found[2]) if has_aux else jacobian
+
+    return wrapper
+
+
+def jacfwd(
+    func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: Randomness = "error"
+) -> Function:
+    """Return the function that gives the jacobian of `func` as `jacrev` does, by one forward pass for all elements of
+    the arguments at `argnums`. `randomness` is that of `vmap`. Semantics: `torch.func.jacfwd`.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        chosen, inner = _chosen(func, argnums, args, kwargs)
+        inputs, in_spec = tree_flatten(chosen)
+        _check_tensors("jacfwd", inputs)
+        kept: list[Any] = []
+
+        def columns(*tangents: Tensor) -> Any:
+            found = jvp(inner, chosen, tree_unflatten(tangents, in_spec), has_aux=has_aux)
+            outputs, spec = tree_flatten(found[1])
+            kept[:] = [spec]
+            return (outputs, found[2]) if has_aux else (outputs, ())
+
+        found, aux = vmap(columns, out_dims=(-1, 0), randomness=randomness)(*_basis(inputs))
+        sizes = [count(value.shape) for value in inputs]
+        made = []
+        for each in found:
+            parts, start = [], 0
+            for value, size in zip(inputs, sizes, strict=True):
+                part = aten["narrow.default"](each, -1, start, size)
+                parts.append(aten["reshape.default"](part, [*each.shape[:-1], *value.shape]))
+                start += size
+            made.append(_by_argument(parts, in_spec, argnums))
+        jacobian = tree_unflatten(made, kept[0])
+        return (jacobian, tree_map(lambda value: value[0], aux)) if has_aux else jacobian
+
+    return wrapper
+
+
+def hessian(func: Function, argnums: Argnums = 0) -> Function:
+    """Return the function that gives the second derivatives of `func` with respect to the arguments at `argnums`:
+    `jacfwd(jacrev(func))`. Semantics: `torch.func.hessian`."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _check_chunk_size(size: Any) -> None:
+    if size is not None and (type(size) is not int or size < 1):
+        raise ValueError(f"jacrev: `chunk_size` should be greater than 0, got {size!r}")
+
+
+def _chosen(
+    func: Function, argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], Function]:
+    """Return the arguments at `argnums`, and the function of these."""
+    places = places_of(argnums, len(args))
+
+    def inner(*values: Any) -> Any:
+        given = list(args)
+        for place, value in zip(places, values, strict=True):
+            given[place] = value
+        return func(*given, **kwargs)
+
+    return tuple([args[place] for place in places]), inner
+
+
+def _check_tensors(name: str, leaves: Sequence[Any]) -> None:
+    wrong = next((each for each in leaves if not isinstance(each, Tensor)), None)
+    if wrong is not None or not leaves:
+        what = "nothing" if wrong is None else type(wrong).__name__
+        raise RuntimeError(f"{name}: Expected only Tensors among inputs and outputs, and at least one, but got {what}")
+
+
+def _basis(values: Sequence[Tensor]) -> list[Tensor]:
+    """Return, for tensors taken as one long vector, all vectors that are 1 in one place and 0 elsewhere: the parts that
+    belong to each tensor, with the vectors in the first dimension."""
+    sizes = [count(value.shape) for value in values]
+    total = sum(sizes)
+    made, start = [], 0
+    for value, size in zip(values, sizes, strict=True):
+        part = aten["new_zeros.default"](value, [total, size])
+        if size:
+            aten["fill_.Scalar"](aten["diagonal.default"](part, -start), 1)
+        made.append(aten["view.default"](part, [total, *value.shape]))
+        start += size
+    return made
+
+
+def _by_argument(parts: list[Any], spec: Any, argnums: Argnums) -> Any:
+    answer = tree_unflatten(parts, spec)
+    return answer[0] if isinstance(argnums, int) else answer

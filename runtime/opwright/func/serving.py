@@ -1,0 +1,6 @@
+"""Answers of this room to lower ones (`opwright.hooks.Transforms`)."""
+
+from opwright.batching.transform import vmap
+from opwright.func.levels import enter_dual_level
+
+__all__ = ["enter_dual_level", "vmap"]
