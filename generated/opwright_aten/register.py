@@ -4630,6 +4630,20 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ),
         ("detach_copy.out", "detach_copy_out", "CompositeExplicitAutograd", "-Autograd", "ADInplaceOrView"),
         (
+            "lift_fresh_copy",
+            "lift_fresh_copy_default",
+            (
+                "CompositeExplicitAutogradNonFunctional",
+                "opwright_kernels.composites.view_copies",
+                "lift_fresh_copy",
+                "",
+                "",
+            ),
+            "Autograd",
+            "forward",
+        ),
+        ("lift_fresh_copy.out", "lift_fresh_copy_out", "CompositeExplicitAutograd", "Autograd", "ADInplaceOrView"),
+        (
             "diagonal_copy",
             "diagonal_copy_default",
             (
@@ -6921,7 +6935,6 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("clone", "clone_default", "CPU", "CUDA", "Meta", "Autograd", "batching", "batching", "forward"),
         ("clone.out", "clone_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
         ("lift_fresh", "lift_fresh", "CompositeExplicitAutograd", "Autograd", "batching", "batching", "forward"),
-        ("lift_fresh_copy", "lift_fresh_copy", "CompositeExplicitAutogradNonFunctional"),
         (
             "fill_diagonal_",
             "fill_diagonal_",
