@@ -9,6 +9,8 @@ import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,8 @@ from opwright.utils._python_dispatch import TorchDispatchMode
 _NOT_RECORDED = (
     "x.detach()", "x.data", "x.data[0]", "x.data = y", "x.detach_()", "x.unbind()", "x.split(2)", "x.chunk(2)",
     "x.split([1, …])", "x.tensor_split(2)", "x.real", "x.view(dtype)", "x.resize_(2)", "x.as_strided_(mT)",
-    "x.as_strided_(x[..., 1:])", "x.unsafe_split(2)", "x.unsafe_chunk(2)", "x.unsafe_split([1, …])", "x.view(torch.int64)",
+    "x.as_strided_(x[..., 1:])", "x.unsafe_split(2)", "x.unsafe_chunk(2)", "x.unsafe_split([1, …])",
+    "x.view(torch.int64)",
 )  # fmt: skip
 # What no operator does, or (of views) autograd alone refuses.
 _NO_OPERATOR = ("x.data = y", "x.data", "x.data[0]", "x.detach_()")
@@ -35,7 +38,7 @@ OTHERS: dict[str, Action] = {
     "x.resize_(2)": lambda t, x: x.resize_(2) if x.numel() >= 2 else None,
     "x[x > 0] = 1": lambda t, x: x.__setitem__(x > 0, 1.0),
     "x[[0]] += 1": lambda t, x: x.__setitem__([0], x[[0]] + 1),
-    "x[::2].neg_()": lambda t, x: x[::2].neg_(),
+    "x[::2].mul_(-1)": lambda t, x: x[::2].mul_(-1),
     "x.view_as_complex": lambda t, x: t.view_as_complex(x[..., :2].contiguous()),
     "view_as_real(x).mul_(2)": lambda t, x: t.view_as_real(x).mul_(2),
     "x.diagonal().add_(1)": lambda t, x: x.diagonal().add_(1),
@@ -88,7 +91,7 @@ class _Defined(TorchDispatchMode):
         before = [(each, each.array) for each in written if isinstance(each, opwright.Tensor)]
         is_pointwise = "pointwise" in func.tags
         read = [value for place, value in enumerate(bound) if place not in func.signature.written]
-        others = [each.array for each in tree_leaves(read) if isinstance(each, opwright.Tensor)]
+        others = [each.detach().array for each in tree_leaves(read) if isinstance(each, opwright.Tensor)]
         rooms = [each.untyped_storage().array for each, _ in before]
         result = func(*args, **(kwargs or {}))
         if any(each.untyped_storage().array is not room for (each, _), room in zip(before, rooms, strict=True)):
@@ -134,7 +137,9 @@ def programme(steps: Sequence[Step]) -> Callable[..., Any]:
             try:
                 result = action(opwright, *[variables[place] for place in places])
             except (RuntimeError, IndexError, TypeError, ValueError) as error:
-                if any(each in str(error) for each in _REFUSED) or shapes != [each.shape for each in variables]:  # `out` was resized before
+                if any(each in str(error) for each in _REFUSED) or shapes != [
+                    each.shape for each in variables
+                ]:  # `out` was resized before
                     raise Undefined from error
                 errors.append(f"{name}: {type(error).__name__}")
                 continue
@@ -181,7 +186,8 @@ def gradient_problems(steps: Sequence[Step], seed: int) -> Iterator[str]:
         leaves = [each.detach().clone().requires_grad_() for each in inputs(0)]
         opwright.manual_seed(seed)
         try:
-            variables, errors = function(*leaves)
+            with nullcontext() if found else _Defined():
+                variables, errors = function(*leaves)
         except Undefined:
             return
         recorded = [each for each in variables if each.requires_grad]
@@ -218,30 +224,29 @@ def main(start: int, count: int, length: int = 30) -> None:
     warnings.simplefilter("ignore")
     for seed in range(start, start + count):
         dtype = (np.float64, np.float64, np.complex64, np.float32, np.int64)[seed % 5]
-        kinds: list[tuple[str, Callable[[list[Step]], list[str]], Sequence[str]]] = [
-            ("values", lambda steps: [*problems(steps, seed, dtype)], list(ACTIONS)),
-            ("copies", lambda steps: [*problems(steps, seed, dtype, "mutations_and_views")], WITHOUT_RANDOM),
-            ("gradients", lambda steps: [*gradient_problems(steps, seed)], RECORDED),
+        kinds: list[tuple[str, Sequence[str], Check]] = [
+            ("values", list(ACTIONS), partial(problems, seed=seed, dtype=dtype)),
+            ("copies", WITHOUT_RANDOM, partial(problems, seed=seed, dtype=dtype, remove="mutations_and_views")),
+            ("gradients", RECORDED, partial(gradient_problems, seed=seed)),
         ]
-        for kind, check, names in kinds:
+        for kind, names, check in kinds:
             steps = drawn(seed, length, names)
-            try:
-                found = check(steps)
-            except Exception as error:
-                found = [repr(error)]
-            if found:
+            if _tried(check, steps):
                 shorter = shortened(steps, check)
                 print(seed, kind, dtype.__name__, [tuple(step) for step in shorter], _tried(check, shorter)[:2])
 
 
-def _tried(check: Callable[[list[Step]], list[str]], steps: list[Step]) -> list[str]:
+Check = Callable[[list[Step]], Iterator[str]]
+
+
+def _tried(check: Check, steps: list[Step]) -> list[str]:
     try:
-        return check(steps)
+        return list(check(steps))
     except Exception as error:
         return [repr(error)]
 
 
-def shortened(steps: list[Step], check: Callable[[list[Step]], list[str]]) -> list[Step]:
+def shortened(steps: list[Step], check: Check) -> list[Step]:
     """The steps without those that the problem does not need."""
     place = 0
     while place < len(steps):

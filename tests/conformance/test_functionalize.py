@@ -12,7 +12,7 @@ import pytest
 from declared import functional_of, of_kind, operators
 from faking import Call, called, converted_call, operator, with_own_memory
 from functionalizing import differences, functionalized, wrong_calls
-from samples import sampled, samples_of
+from samples import SAMPLES, sampled, samples_of
 from sampling import Sample
 
 import opwright
@@ -23,7 +23,7 @@ from opwright_codegen.schema.model import SchemaKind
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 WRITING = sampled(SchemaKind.INPLACE, SchemaKind.MUTABLE)
-FUNCTIONAL = sampled(SchemaKind.FUNCTIONAL)
+FUNCTIONAL = [name for name in sampled(SchemaKind.FUNCTIONAL) if name in SAMPLES]
 
 # What only memory that nobody wrote shows.
 UNINITIALISED = (
@@ -36,12 +36,15 @@ KNOWN = {
     "normal_": "",  # tensors with gaps are filled in another order, as in PyTorch
     "bernoulli_.float": "",  # so are those that are not row-major, as in PyTorch
     **dict.fromkeys(("dropout_", "feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"), ""),  # noise is, too
-    **dict.fromkeys(("fill_.Scalar", "zero_", "masked_fill_.Scalar", "masked_fill_.Tensor"), "are one place of memory"),
+    # An argument that overlaps itself is not written to.
+    **dict.fromkeys(("fill_.Scalar", "zero_", "masked_fill_.Scalar", "masked_fill_.Tensor"), ""),
 }
 # Views that strides undo: no operator is their inverse.
 BY_STRIDES = ("aten::unfold",)
 # Views that go by others: `numpy_T` by `permute`, those that give several by views that give one.
-BY_OTHERS = ("aten::numpy_T", "aten::_reshape_alias", "aten::split.Tensor", "aten::split_with_sizes", "aten::unbind.int")
+BY_OTHERS = (
+    "aten::numpy_T", "aten::_reshape_alias", "aten::split.Tensor", "aten::split_with_sizes", "aten::unbind.int",
+)  # fmt: skip
 
 
 def thinned(every: list[Sample], most: int) -> list[Sample]:
@@ -65,12 +68,19 @@ def problems(name: str, ours: Call, eager: Call, remove: str = "mutations") -> I
         yield from wrong_calls(recorder, ours, remove)
 
 
+def _is_known(name: str, ours: Call, problem: str) -> bool:
+    if name not in KNOWN:
+        return False
+    is_dense = opwright.arrays.layouts.is_contiguous(tuple(ours[0][0].shape), ours[0][0].stride())
+    return KNOWN[name] in problem if KNOWN[name] else not is_dense
+
+
 def check(name: str, every: list[tuple[Call, Call]], remove: str = "mutations") -> None:
     found = [
         f"{name}{ours}: {problem}"
         for ours, eager in every
         for problem in problems(name, ours, eager, remove)
-        if name not in KNOWN or KNOWN[name] not in problem
+        if not _is_known(name, ours, problem)
     ]
     if found:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)

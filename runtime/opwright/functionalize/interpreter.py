@@ -210,7 +210,9 @@ def _is_within(part: Layout, whole: Layout) -> bool:
     if not is_dense(whole.shape, whole.strides) or surely_empty(part.shape):
         return False
     low, high = span(part.shape, part.strides)
-    return whole.offset <= part.offset + low and part.offset + high <= whole.offset + span(whole.shape, whole.strides)[1]
+    return (
+        whole.offset <= part.offset + low and part.offset + high <= whole.offset + span(whole.shape, whole.strides)[1]
+    )
 
 
 def _write_back(known: _Adopted) -> None:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from opwright.functionalize.views import Step
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["FunctionalArray", "Layout", "Memory", "array_of", "new_shadow", "on_memory", "over_memory_of",
+__all__ = [
+    "FunctionalArray",
+    "Layout",
+    "Memory",
+    "array_of",
+    "new_shadow",
+    "on_memory",
+    "over_memory_of",
     "overlaps_itself",
 ]
 
@@ -38,7 +45,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor) -> Layout:
-        """Return that of a tensor."""
+        """Return the place of a tensor's elements."""
         return cls(tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
 
 
@@ -189,7 +196,9 @@ def overlaps_itself(shadow: Tensor) -> bool:
 
 def _windows_overlap(shadow: Tensor) -> bool:
     dims = [(stride, size) for stride, size in zip(shadow.stride(), shadow.shape, strict=True) if size != 1]
-    if not may_meet(tuple(shadow.shape), shadow.stride()) or any(type(each) is not int for pair in dims for each in pair):
+    if not may_meet(tuple(shadow.shape), shadow.stride()) or any(
+        type(each) is not int for pair in dims for each in pair
+    ):
         return False
     places = np.zeros((), np.int64)
     for stride, size in dims:

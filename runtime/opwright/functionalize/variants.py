@@ -50,7 +50,9 @@ def functional_variant(operator: Operator) -> Variant | None:
     for each in _candidates(operator):
         names = each.signature.names
         extra = [name for name in names if name not in of_call]
-        is_same = all(each.signature.types[names.index(name)] == of_call[name] if name in names else False for name in of_call)
+        is_same = all(
+            each.signature.types[names.index(name)] == of_call[name] if name in names else False for name in of_call
+        )
         if is_same and set(extra) <= _OF_RESULT and len(each.signature.returns) == len(results):
             sources = tuple([signature.positions[name] if name in of_call else name for name in names])
             found.append((len(extra), Variant(each, sources, results)))

@@ -34,9 +34,7 @@ def call_view(level: Functionalization, operator: Operator, args: Arguments) -> 
         if alias is None:
             made.append(_new_ones(level, operator, args, picked))
         elif isinstance(shadow, list):
-            made.append(
-                [_view(level, *part) for part in _parts(level, operator, args, alias, shadow, picked)]
-            )
+            made.append([_view(level, *part) for part in _parts(level, operator, args, alias, shadow, picked)])
         else:
             made.append(_view(level, operator, args, alias, shadow, picked))
     return made[0] if len(made) == 1 else tuple(made)
@@ -89,7 +87,12 @@ _Part = tuple["Operator", Arguments, int, Tensor, tuple[int, ...]]
 
 
 def _parts(
-    level: Functionalization, operator: Operator, args: Arguments, place: int, shadows: list[Tensor], picked: tuple[int, ...]
+    level: Functionalization,
+    operator: Operator,
+    args: Arguments,
+    place: int,
+    shadows: list[Tensor],
+    picked: tuple[int, ...],
 ) -> Iterator[_Part]:
     """Yield the single views that several are: `select` for each of `unbind`, `slice` for each of `split`."""
     names = operator.signature.names

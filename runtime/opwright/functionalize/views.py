@@ -66,7 +66,7 @@ class View(Step):
         return shown
 
     def put(self, base: Tensor, part: Tensor) -> Tensor:
-        """Undo the view."""
+        """Return what the way to undo the view gives."""
         return self.undo(self, base, part)
 
 
@@ -167,7 +167,7 @@ def _in_shape(view: View, base: Tensor, part: Tensor) -> Tensor:
 
 
 def _once(view: View, base: Tensor, part: Tensor) -> Tensor:
-    """Undo `expand`: what it repeats is written alike everywhere."""
+    """Return the base that `expand` repeated: what writes to all of it writes alike everywhere."""
     added = len(part.shape) - len(base.shape)
     for dim in range(len(part.shape)):
         if dim < added or (type(base.shape[dim - added]) is int and base.shape[dim - added] == 1):
@@ -215,7 +215,6 @@ UNDONE: Final[dict[str, Undo]] = {
     "aten::view_as_real": _complex,
     "aten::view_as_complex": _real,
 }
-
 
 
 # Copying counterparts of views that not all strides have: without views nothing says how a base lies.

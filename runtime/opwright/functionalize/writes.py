@@ -1,4 +1,4 @@
-"""Writes: a tensor of the level takes a new value, and so does the memory behind it."""
+"""The write to a tensor of the level: it takes a new value, and so does the memory behind it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ class Writing:
         self._operator = operator
         self._args = args
         self._is_run = False
-        self._written = [
-            level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])
-        ]
+        self._written = [level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])]
         self._rooms = {id(each): room_of(level.shadow(each)) for each in self._written}
         self._outs: dict[int, Tensor] = {}  # what shadows of written tensors become
 
