@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.devices import shape_of
 from opwright.batching.batching import Batching
 from opwright.batching.loop import looping, unbatched_write
 from opwright.batching.results import as_results, batched_results
@@ -44,8 +45,16 @@ class Along:
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the batch comes first, and every dimension is one further on."""
         is_inplace = 0 in operator.signature.written
+        is_quick = self.operands == (0,) and len(self.dims) == 1 and not (self.new or self.sizes or is_inplace)
+        place = self.dims[0] if is_quick else 0
 
         def rule(level: Batching, *args: Any) -> Any:
+            if is_quick and (dim := args[place]) is not None and dim != [] and type(args[0]) is Tensor:
+                value = level.front(args[0])
+                moved = _moved(dim, len(shape_of(value.array)) - 1)
+                if moved is not None:
+                    result = operator.call(value, *args[1:place], moved, *args[place + 1 :])
+                    return level.put(result, 0) if type(result) is Tensor else batched_results(level, operator, result)
             if is_inplace and not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
             ranks = [rank for place in self.operands for rank in _ranks(level, args[place])]
@@ -119,6 +128,15 @@ class Along:
             made = [_like(level, *pair) for pair in zip(result, one, strict=True)]
             return made if type(result) is list else tuple(made)
         return _like(level, result, one)
+
+
+def _moved(dim: Any, rank: int) -> Any:
+    """Return dimensions of a sample as those of the batch; None where they are none of it."""
+    if type(dim) is int:
+        return (dim % rank + 1) if -rank <= dim < rank else None
+    if type(dim) is list and all(-rank <= each < rank for each in dim):
+        return [each % rank + 1 for each in dim]
+    return None
 
 
 def _like(level: Batching, value: Any, one: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.devices import shape_of
 from opwright.arrays.promotion import result_type
 from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
@@ -13,6 +14,9 @@ from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 from opwright.dispatch.lookup import find1, find2
+from opwright.levels.inside import InsideArray
+from opwright.levels.interpreter import Serve
+from opwright.state import Modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -46,25 +50,16 @@ class Elementwise:
                 found[operands[0]] = level.expanded(args[operands[0]])
             return batched_results(level, operator, call(*found))
 
-        if operator.signature.returns != ("Tensor",) or self.onto_first:
-            return rule
-        if operands == (0,):
-
-            def unary(level: Batching, first: Any, *rest: Any) -> Any:
-                value = level.front(first)
-                return level.put(find1(operator, value)(value, *rest), 0)
-
-            return unary
-        if operands == (0, 1):
-
-            def binary(level: Batching, first: Any, second: Any, *rest: Any) -> Any:
-                one, other = level.front(first), level.front(second)
-                if one is None or other is None or len(one.array.shape) != len(other.array.shape):
-                    return rule(level, first, second, *rest)
-                return level.put(find2(operator, one, other)(one, other, *rest), 0)
-
-            return binary
         return rule
+
+    def serve_of(self, operator: Operator) -> Serve | None:
+        """Return what serves the calls of most elementwise operators, with less around it than a rule has."""
+        tensors = tuple([each.position for each in operator.signature.tensors])
+        if operator.signature.returns != ("Tensor",) or operator.signature.written or self.onto_first:
+            return None
+        if tensors != self.operands or self.promoted != self.operands:
+            return None
+        return {(0,): _serve_unary, (0, 1): _serve_binary}.get(tensors, _none)(operator, self.rule_of(operator))
 
     def _inplace_rule(self, operator: Operator) -> BatchRule:
         operands, call = self.operands, operator.call
@@ -79,6 +74,53 @@ class Elementwise:
             return args[0]
 
         return rule
+
+
+def _none(operator: Operator, rule: BatchRule) -> None:
+    return None
+
+
+def _serve_unary(operator: Operator, rule: BatchRule) -> Serve:
+    def unary(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
+        array = first.array
+        below = level.below(modes)
+        token = set_modes(below)
+        try:
+            if type(array) is not InsideArray or array.level is not level:
+                return operator.call(first, *rest)
+            value = array.value if array.dim == 0 else level.front(first)
+            kernel = operator.table.get(value.keys) if below is None else None
+            return level.put((kernel or find1(operator, value))(value, *rest), 0)
+        finally:
+            reset_modes(token)
+
+    return unary
+
+
+def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
+    def binary(level: Batching, modes: Modes, first: Any, second: Any, *rest: Any) -> Any:
+        token = set_modes(level.below(modes))
+        try:
+            one, other = level.front(first), level.front(second)
+            if one is None and other is None:
+                return operator.call(first, second, *rest)
+            if _is_aligned(one, other, first, second):
+                one, other = first if one is None else one, second if other is None else other
+                return level.put(find2(operator, one, other)(one, other, *rest), 0)
+            return rule(level, first, second, *rest)
+        finally:
+            reset_modes(token)
+
+    return binary
+
+
+def _is_aligned(one: Any, other: Any, first: Any, second: Any) -> bool:
+    """Whether values, None for operands without a batch, broadcast and are promoted as the samples are."""
+    if one is not None and other is not None:
+        return len(shape_of(one.array)) == len(shape_of(other.array))
+    batched, single = (one, second) if other is None else (other, first)
+    rank = len(shape_of(batched.array)) - 1
+    return len(shape_of(single.array)) <= rank and rank > 0
 
 
 def aligned(

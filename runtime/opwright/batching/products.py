@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.dtypes import INEXACT
@@ -54,7 +55,7 @@ class Product:
                 call_sample(level, operator, args)  # which raises what is wrong with it
             if is_inplace and not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
-            first, second = _value(level, one), _value(level, other)
+            first, second = level.expanded(one), level.expanded(other)
             if is_conjugated:
                 first = first.conj()
             found = _product(first, second, left, right, names)
@@ -68,23 +69,18 @@ class Product:
         return rule
 
 
-def _value(level: Batching, tensor: Any) -> Any:
-    """Return the value with a dimension for the batch, of size 1 where there is none."""
-    found = level.front(tensor)
-    return aten["unsqueeze.default"](tensor, 0) if found is None else found
-
-
 def _product(first: Any, second: Any, left: list[str], right: list[str], names: list[str]) -> Any:
+    """Return the products of two batches, by one product of batches of matrices."""
     batch = [name for name in left if name in right and name in names]
     summed = [name for name in left if name in right and name not in names]
     rows = [name for name in left if name not in right]
     columns = [name for name in right if name not in left]
     one = _arranged(first, left, batch, rows, summed)
     other = _arranged(second, right, batch, summed, columns)
-    found = aten["matmul.default"](one, other)
-    if not rows:
-        found = aten["squeeze.dim"](found, -2)
-    return found if columns else aten["squeeze.dim"](found, -1)
+    found = aten["bmm.default"](one, other)
+    sizes = dict(zip(left, first.shape[1:], strict=True)) | dict(zip(right, second.shape[1:], strict=True))
+    shape = [first.shape[0], *[sizes[name] for name in names]]
+    return found if len(shape) == 3 else aten["view.default"](found, shape)
 
 
 def _arranged(value: Any, names: list[str], batch: list[str], rows: list[str], columns: list[str]) -> Any:
@@ -93,18 +89,12 @@ def _arranged(value: Any, names: list[str], batch: list[str], rows: list[str], c
     if order != sorted(order):
         value = aten["permute.default"](value, order)
     sizes = value.shape
-    split = 1 + len(batch)
-    if len(rows) == 1 == len(columns):
+    if len(rows) == 1 == len(columns) and not batch:
         return value
-    height = _count(sizes[split : split + len(rows)])
-    return aten["reshape.default"](value, [*sizes[:split], height, _count(sizes[split + len(rows) :])])
-
-
-def _count(sizes: Any) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+    split = 1 + len(batch)
+    middle = split + len(rows)
+    shape = [math.prod(sizes[:split]), math.prod(sizes[split:middle]), math.prod(sizes[middle:])]
+    return aten["reshape.default"](value, shape)
 
 
 def _sum(level: Batching, added: Any, product: Any, beta: Any, alpha: Any) -> Any:
@@ -118,8 +108,7 @@ def _sum(level: Batching, added: Any, product: Any, beta: Any, alpha: Any) -> An
     elif value.ndim - 1 < rank:
         value = aten["reshape.default"](value, [level.size, *[1] * (rank + 1 - value.ndim), *value.shape[1:]])
     if beta == 0:
-        sizes = [level.size, *product.shape[1:]]
-        return product if product.shape[0] == level.size else aten["expand.default"](product, sizes)
+        return product
     return aten["add.Tensor"](value if beta == 1 else aten["mul.Scalar"](value, beta), product)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
+from opwright.batching.families import Elementwise
 from opwright.batching.inplace_views import inplace_view_rule
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
@@ -50,7 +51,8 @@ def serving(operator: Operator) -> Serve:
     if "inplace_view" in operator.tags:
         return _by_rule(operator, inplace_view_rule(operator))
     if (family := GENERATED.find(operator.name)) is not None:
-        return _by_rule(operator, family.rule_of(operator))
+        quick = family.serve_of(operator) if isinstance(family, Elementwise) else None
+        return quick or _by_rule(operator, family.rule_of(operator))
     if (refused := refusal(operator)) is not None:
         return _by_rule(operator, refused)
     for key in _COMPOSITES:
