@@ -91,12 +91,6 @@ _LATER: Final = {
     "opwright.batching.products": ("Product", "Reducing"),
     "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
-    "opwright.batching.along": ("Along", "Everything"),
-    "opwright.batching.families": ("Elementwise",),
-    "opwright.batching.hand": ("ByHand",),
-    "opwright.batching.leading": ("Folded", "Leading"),
-    "opwright.batching.products": ("Product", "Reducing"),
-    "opwright.batching.tables": ("Family",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
     "opwright.autograd.recording": (

@@ -29,7 +29,6 @@ leaves what it does not know to `NAME`.
     "composites": "Kernels that are expressions over other operators.",
     "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
-    "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
     "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
     "inplace_or_view": "Kernels at ADInplaceOrView: writes are checked and counted, views note how they were made.",

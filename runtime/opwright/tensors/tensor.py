@@ -131,9 +131,9 @@ class Tensor(_Methods):
         extra, array = self.extra, self.array
         if self.keys & FRONT_MODE:  # a tensor of a level, whose value says where it lies
             return array.offset // array.itemsize  # type: ignore[no-any-return]
-        if extra is None or extra.storage is None:
-            if all(stride >= 0 for stride in backend_of(array).strides(array)):
-                return 0
+        is_own = extra is None or extra.storage is None
+        if is_own and all(stride >= 0 for stride in backend_of(array).strides(array)):
+            return 0
         return storage_of(self).offset_of(array)
 
     def dim(self) -> int:
