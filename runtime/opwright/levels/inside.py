@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "InsideStorage", "is_inside", "put_inside", "value_of", "wrap_inside"]
+__all__ = ["InsideArray", "InsideStorage", "has_data", "is_inside", "put_inside", "value_of", "wrap_inside"]
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -121,6 +121,15 @@ def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
 def is_inside(value: object, level: Interpreter) -> bool:
     """Whether the value is a tensor of this level."""
     return isinstance(value, Tensor) and isinstance(value.array, InsideArray) and value.array.level is level
+
+
+def has_data(tensor: Tensor) -> bool:
+    """Whether the elements of a tensor can be read: it is on no device without data, and stands for no batch."""
+    while isinstance(tensor.array, InsideArray):
+        if not tensor.array.level.shows_data:
+            return False
+        tensor = tensor.array.value
+    return not tensor.keys & META
 
 
 def value_of(tensor: Tensor) -> Tensor:
