@@ -10,7 +10,10 @@ under the same modes: one that was made within `no_grad` has no history. Where a
 
 from __future__ import annotations
 
+from operator import is_not
 from typing import Any, Final
+
+from numpy import ndarray
 
 from opwright.amp.settings import current
 from opwright.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64
@@ -20,8 +23,9 @@ from opwright.state import active_modes
 from opwright.tensors.results import tensors_of
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["cached_cast", "cast_each", "is_eligible", "promote_type", "promoted"]
+__all__ = ["cached_cast", "cast_each", "is_eligible", "is_on", "promote_type", "promoted"]
 
+_CAST: Final = FLOATING - {float64}
 _SEEING: Final = RUNTIME & ~(AUTOCAST | META)  # included keys of modes that see operators
 
 
@@ -36,16 +40,17 @@ def cached_cast(dtype: object, value: Any, device_type: str | None = None) -> An
 
 
 def cast_each(wanted: DType, value: Any, device_type: str | None) -> Any:
-    """Return the value as `cached_cast` does."""
+    """Return the value as `cached_cast` does: itself where nothing in it is cast."""
     if isinstance(value, Tensor):
         dtype = value.dtype
-        if dtype == wanted or not is_eligible(value, device_type):
+        if dtype is wanted or dtype == wanted or not is_eligible(value, device_type):
             return value
         if dtype == float32 and value.keys & (GRAD | VIEW | TANGENT) == GRAD:
             return _kept_cast(wanted, value)
         return value.to(wanted)
     if type(value) in (list, tuple):
-        return type(value)(cast_each(wanted, item, device_type) for item in value)
+        made = [cast_each(wanted, item, device_type) for item in value]
+        return type(value)(made) if any(map(is_not, made, value)) else value
     return value
 
 
@@ -96,5 +101,9 @@ def promoted(lower: DType, values: Any, device_type: str | None, name: str) -> D
 
 def is_eligible(tensor: Tensor, device_type: str | None) -> bool:
     """Whether autocast may cast a tensor."""
-    dtype = tensor.dtype
-    return dtype in FLOATING and dtype != float64 and device_type in (None, tensor.device.type)
+    return tensor.dtype in _CAST and (device_type is None or is_on(tensor, device_type))
+
+
+def is_on(tensor: Tensor, device_type: str) -> bool:
+    """Whether a tensor is on a device of that type."""
+    return device_type == "cpu" if type(tensor.array) is ndarray else tensor.device.type == device_type

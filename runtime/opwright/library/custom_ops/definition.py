@@ -288,7 +288,7 @@ class CustomOpDef(Generic[P, R]):
             raise ValueError(f"expected the name of a device type, got {device_type!r}")
         with registry.lock:
             self._autocast[available_device(device_type)] = as_dtype(cast_inputs)
-            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)), is_for_any=True)
+            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)), is_for_any=True, lets_record=True)
             self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
 
     def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef[..., Any]], tuple[str, str]]:

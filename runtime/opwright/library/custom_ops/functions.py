@@ -109,7 +109,7 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
         return definition.register_autocast(device_type, cast_inputs)
     operator = find_operator(_name(op))
     dtypes = {available_device(device_type): as_dtype(cast_inputs)}
-    wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True)
+    wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True, lets_record=True)
     _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
     return None
 
