@@ -102,7 +102,7 @@ class Writing:
             on_shadows(aten["resize_.default"], out, list(new.shape))
         if tuple(out.shape) != tuple(shadow.shape):
             shadow.array = out.array
-            follow(level, inner, self._rooms[id(inner)])
+            follow(level, inner, self._rooms[id(inner)], new)
         if tuple(new.shape) != tuple(shadow.shape):
             raise RuntimeError(
                 f"functionalize: {self._operator.name} made {dtype_name(new.dtype)} values of shape {list(new.shape)} "
