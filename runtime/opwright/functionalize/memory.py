@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape, may_meet, may_overlap_itself, span, surely_empty
+from opwright.arrays.layouts import Shape, may_meet, span, surely_empty
+from opwright.arrays.sizes import statically_known_true
 from opwright.arrays.storage import Extra, Storage
 from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
 from opwright.levels.inside import InsideArray, InsideStorage, wrap_inside
@@ -190,17 +191,16 @@ def _length(layout: Layout) -> int:
 
 def overlaps_itself(shadow: Tensor) -> bool:
     """Whether several elements of a tensor are one place of memory, as those that `expand` repeats, or windows that
-    `unfold` makes. Of symbolic strides other than 0 nobody can say."""
-    return may_overlap_itself(tuple(shadow.shape), shadow.stride()) or _windows_overlap(shadow)
-
-
-def _windows_overlap(shadow: Tensor) -> bool:
-    dims = [(stride, size) for stride, size in zip(shadow.stride(), shadow.shape, strict=True) if size != 1]
-    if not may_meet(tuple(shadow.shape), shadow.stride()) or any(
-        type(each) is not int for pair in dims for each in pair
-    ):
+    `unfold` makes. Of symbolic strides other than 0 nobody can say. Restricts no sizes."""
+    shape, strides = tuple(shadow.shape), shadow.stride()
+    if any(map(_is_symbolic, (*shape, *strides))):
+        return any(
+            statically_known_true(stride == 0) and statically_known_true(size > 1)
+            for size, stride in zip(shape, strides, strict=True)
+        )
+    if not may_meet(shape, strides) or 0 in shape:
         return False
     places = np.zeros((), np.int64)
-    for stride, size in dims:
+    for stride, size in zip(strides, shape, strict=True):
         places = np.add.outer(places, np.arange(size) * stride)
     return bool(np.unique(places).size < places.size)

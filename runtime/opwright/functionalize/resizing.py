@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays.dtypes import dtype_name
+from opwright.arrays.layouts import count, is_contiguous
 from opwright.dispatch.aten import aten
 from opwright.dispatch.operator import find_operator
 from opwright.functionalize.interpreter import Functionalization, on_shadows
@@ -31,8 +32,9 @@ def room_of(shadow: Tensor) -> int:
     return length
 
 
-def follow(level: Functionalization, tensor: Tensor, room: int) -> None:
-    """Let a tensor be what its shadow became, whose storage had so much room before it was resized."""
+def follow(level: Functionalization, tensor: Tensor, room: int, value: Tensor | None = None) -> None:
+    """Let a tensor be what its shadow became, whose storage had so much room before it was resized; if `value` is what
+    it becomes, that may be the whole of a larger memory."""
     array = array_of(level.inner(tensor))
     assert array.shadow is not None  # it was resized
     length, memory = room_of(array.shadow), array.memory
@@ -43,13 +45,18 @@ def follow(level: Functionalization, tensor: Tensor, room: int) -> None:
         )
     while memory.grown is not None:
         memory = memory.grown
-        room = memory.layout.shape[0]
+        room = count(memory.layout.shape)
+    layout = Layout.of(array.shadow)
+    array.seen = -1
+    if length > room and value is not None and layout.offset == 0 and is_contiguous(layout.shape, layout.strides):
+        memory.grown = array.memory = Memory(value, layout, level)
+        array.steps = ()
+        return
     if length > room:
         row = level.call(_grown, memory, room, length)
         memory.grown = memory = Memory(row, Layout((length,), (1,), 0), level)
     array.memory = memory
-    array.steps = (Strided(Layout.of(array.shadow), memory.layout, level.removes_views),)
-    array.seen = -1
+    array.steps = (Strided(layout, memory.layout, level.removes_views),)
 
 
 def _grown(memory: Memory, room: int, length: int) -> Tensor:

@@ -166,6 +166,24 @@ def _in_shape(view: View, base: Tensor, part: Tensor) -> Tensor:
     return _reshaped(part, base.shape, view.is_copy)
 
 
+def _squeezed(view: View, base: Tensor, part: Tensor) -> Tensor:
+    dim = view.args[1] % len(part.shape)
+    result: Tensor = aten["squeeze_copy.dim" if view.is_copy else "squeeze.dim"](part, dim)
+    return result
+
+
+def _unsqueezed(view: View, base: Tensor, part: Tensor) -> Tensor:
+    """Return the base of `squeeze`: with the dimensions of size 1, or those that it names."""
+    named = view.args[1] if len(view.args) > 1 else range(len(base.shape))
+    dims = {dim % max(1, len(base.shape)) for dim in ([named] if isinstance(named, int) else named)}
+    gone = [dim for dim in sorted(dims) if base.shape and statically_known_true(base.shape[dim] == 1)]
+    if len(base.shape) - len(gone) != len(part.shape):  # which are gone only data tells
+        return _reshaped(part, base.shape, view.is_copy)
+    for dim in gone:
+        part = aten["unsqueeze_copy.default" if view.is_copy else "unsqueeze.default"](part, dim)
+    return part
+
+
 def _once(view: View, base: Tensor, part: Tensor) -> Tensor:
     """Return the base that `expand` repeated: what writes to all of it writes alike everywhere."""
     added = len(part.shape) - len(base.shape)
@@ -206,10 +224,10 @@ UNDONE: Final[dict[str, Undo]] = {
     "aten::transpose.int": _again,
     "aten::permute": _moved_back,
     "aten::view": _in_shape,
-    "aten::unsqueeze": _in_shape,
-    "aten::squeeze": _in_shape,
-    "aten::squeeze.dim": _in_shape,
-    "aten::squeeze.dims": _in_shape,
+    "aten::unsqueeze": _squeezed,
+    "aten::squeeze": _unsqueezed,
+    "aten::squeeze.dim": _unsqueezed,
+    "aten::squeeze.dims": _unsqueezed,
     "aten::expand": _once,
     "aten::view.dtype": _in_dtype,
     "aten::view_as_real": _complex,

@@ -35,8 +35,7 @@ class Writing:
         self._args = args
         self._is_run = False
         self._written = [level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])]
-        self._rooms = {id(each): room_of(level.shadow(each)) for each in self._written}
-        self._outs: dict[int, Tensor] = {}  # what shadows of written tensors become
+        self._outs: dict[int, tuple[Tensor, int]] = {}  # what shadows of written tensors become; the room they had
 
     def check(self) -> None:
         """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""
@@ -58,8 +57,10 @@ class Writing:
     def shared(self) -> list[Memory]:
         """Return the memories that are written, and that several operands have."""
         level = self._level
-        written = {id(array_of(each).memory) for each in self._written}
         given = [each for value in self._args for each in tensors_in(value)]
+        if len(given) < 2:
+            return []
+        written = {id(array_of(each).memory) for each in self._written}
         memories = [array_of(level.inner(each)).memory for each in given if level.has_memory(each)]
         counts = Counter(map(id, memories))
         several = {id(each): each for each in memories if id(each) in written and counts[id(each)] > 1}
@@ -70,46 +71,56 @@ class Writing:
         if self._is_run:
             return
         self._is_run = True
+        for each in self._written:
+            self._out(each)
         try:
-            on_shadows(self._operator.call, *[mapped(value, self._shadow) for value in self._args])
+            on_shadows(self._operator.call, *[mapped(value, self._operand) for value in self._args])
         except FakeKernelError:
             return
         except DispatchError:
             if self._operator.home is not None:  # one of a user without a fake kernel
                 raise
 
-    def _shadow(self, tensor: Tensor) -> Tensor:
+    def _operand(self, tensor: Tensor) -> Tensor:
         """Return the tensor without data for an operand: for one that is written, another one over its memory."""
-        shadow = self._level.shadow(tensor)
-        inner = id(self._level.inner(tensor)) if self._level.has_memory(tensor) else 0
-        if inner not in self._rooms:
-            return shadow
-        if inner not in self._outs:
-            self._outs[inner] = over_memory_of(shadow)
-        return self._outs[inner]
+        level = self._level
+        known = self._outs.get(id(level.inner(tensor))) if level.has_memory(tensor) else None
+        return level.shadow(tensor) if known is None else known[0]
+
+    def _out(self, inner: Tensor) -> tuple[Tensor, int]:
+        known = self._outs.get(id(inner))
+        if known is None:
+            shadow = self._level.shadow(inner)
+            known = self._outs[id(inner)] = over_memory_of(shadow), room_of(shadow)
+        return known
 
     def write(self, tensor: Tensor, new: Tensor) -> None:
         """Give a tensor that the call writes its new value."""
         level = self._level
         inner = level.inner(tensor)
         shadow = level.shadow(inner)
-        if tuple(new.shape) != tuple(shadow.shape) or new.dtype is not shadow.dtype:
+        is_other = tuple(new.shape) != tuple(shadow.shape)
+        if is_other or new.dtype is not shadow.dtype:
             self._run()
             if new.dtype is not shadow.dtype:
                 new = level.call(_cast, new, shadow)
-        out = self._shadow(inner)
-        if tuple(new.shape) != tuple(out.shape) and "out" in self._operator.tags:  # it is as large as data says
-            on_shadows(aten["resize_.default"], out, list(new.shape))
-        if tuple(out.shape) != tuple(shadow.shape):
-            shadow.array = out.array
-            follow(level, inner, self._rooms[id(inner)])
-        if tuple(new.shape) != tuple(shadow.shape):
-            raise RuntimeError(
-                f"functionalize: {self._operator.name} made {dtype_name(new.dtype)} values of shape {list(new.shape)} "
-                f"for a tensor of shape {list(shadow.shape)}"
-            )
+        if is_other:
+            self._resize(inner, shadow, new)
         array = array_of(inner)
         array.memory.become(level.call(_put, array.memory, array.steps, new, level.removes_views))
+
+    def _resize(self, inner: Tensor, shadow: Tensor, new: Tensor) -> None:
+        """Let an `out` take the shape of its value. Raises RuntimeError for what is no `out`."""
+        out, room = self._out(inner)
+        if tuple(new.shape) != tuple(out.shape):
+            if "out" not in self._operator.tags:
+                raise RuntimeError(
+                    f"functionalize: {self._operator.name} made {dtype_name(new.dtype)} values of shape "
+                    f"{list(new.shape)} for a tensor of shape {list(shadow.shape)}"
+                )
+            on_shadows(aten["resize_.default"], out, list(new.shape))  # it is as large as data says
+        shadow.array = out.array
+        follow(self._level, inner, room, new)
 
 
 def _cast(new: Tensor, shadow: Tensor) -> Tensor:
