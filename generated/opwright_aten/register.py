@@ -3906,6 +3906,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "_safe_softmax",
             ("CompositeExplicitAutograd", "opwright_kernels.composites.attention", "_safe_softmax", "", ""),
             "Autograd",
+            "batching",
             "forward",
         ),
         (

@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "is_inside", "put_inside", "value_of", "wrap_inside"]
+__all__ = ["InsideArray", "is_inside", "put_inside", "stands_for_samples", "value_of", "wrap_inside"]
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -118,6 +118,16 @@ def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
 def is_inside(value: object, level: Interpreter) -> bool:
     """Whether the value is a tensor of this level."""
     return isinstance(value, Tensor) and type(value.array) is InsideArray and value.array.level is level
+
+
+def stands_for_samples(tensor: Tensor) -> bool:
+    """Whether the tensor, or a value of it, stands for many samples: it has no data that decisions could be made by."""
+    array = tensor.array
+    while type(array) is InsideArray:
+        if array.dim is not None:
+            return True
+        array = array.value.array
+    return False
 
 
 def value_of(tensor: Tensor) -> Tensor:

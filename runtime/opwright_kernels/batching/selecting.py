@@ -7,7 +7,7 @@ from typing import Any
 import opwright
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "take"]
+__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "select_scatter", "take"]
 
 
 def index_select(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand) -> Any:
@@ -123,8 +123,18 @@ def index_fill(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand,
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got {given.ndim - 1} dimensions"
         )
-    given = aten.expand(spread(given, target.ndim - 1), list(places.shape))
-    return _numbers(aten.scatter.src(target, place + 1, places, given.to(target.dtype)), own == 0), 0
+    chosen = aten.scatter.value(aten.zeros_like(target, dtype=opwright.bool), place + 1, places, True)
+    given = spread(given, target.ndim - 1).to(target.dtype)
+    return _numbers(aten.where.self(chosen, given, target), own == 0), 0
+
+
+def select_scatter(info: Any, in_dims: Any, self: Operand, src: Operand, dim: int, index: int) -> Any:
+    """Return `self` with other samples at one place of a dimension."""
+    value, given = every(info, self, in_dims[0]), every(info, src, in_dims[1])
+    own = value.ndim - 1
+    if not -own <= dim < own:
+        raise IndexError(f"Dimension out of range: {dim} of a tensor of {own} dimensions")
+    return opwright.ops.aten.select_scatter(value, given, dim % own + 1, index), 0
 
 
 def take(info: Any, in_dims: Any, self: Operand, index: Operand) -> Any:
