@@ -5582,6 +5582,8 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "_safe_softmax",
             ("CompositeExplicitAutograd", "opwright_kernels.composites.attention", "_safe_softmax", "", ""),
             "Autograd",
+            "batching",
+            "batching",
             "forward",
         ),
         (

@@ -207,3 +207,70 @@ def plain(value: Any) -> Array:
     """An array that NumPy compares."""
     array = np.asarray(value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy())
     return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 or array.dtype == np.float16 else array
+
+
+# -- gradients
+
+
+def gradient_problem(case: Case) -> str | None:
+    """Say where gradients through `vmap`, and those that `vmap` of `grad` gives, differ from those of samples; None where
+    nothing does, or a sample has none."""
+    inputs = [place for place, stack in enumerate(case.stacks) if stack[0].dtype.kind == "f" and stack[0].itemsize >= 4]
+    if not inputs or case.is_inplace or not all(np.isfinite(case.stacks[place][0]).all() for place in inputs):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = _sample_gradients(case, inputs)
+        except Exception:
+            return None
+        for how in (_through, _within):
+            try:
+                found = how(case, inputs)
+            except Exception as error:
+                if "does not require grad" in str(error):  # decided by what no sample has
+                    return None
+                return f"{case}: {how.__name__}: {type(error).__name__}: {error}"
+            for place, got in zip(inputs, found, strict=True):
+                wrong = difference(got, [each[inputs.index(place)] for each in wanted])
+                if wrong:
+                    return f"{case}: {how.__name__}: gradient {place}: {wrong}"
+    return None
+
+
+def _total(case: Case, tensors: Sequence[Any]) -> Any:
+    results = [each for each in leaves(case.call(tensors)) if each.dtype.kind in "fc"]
+    parts = [(each.real if each.dtype.kind == "c" else each).sum() for each in results]
+    return sum(part.to(opwright.float64) for part in parts)
+
+
+def _sample_gradients(case: Case, inputs: list[int]) -> list[list[Any]]:
+    found = []
+    for number in range(COUNT):
+        given = [tensor(s[number] if dim is not None else s[0]) for s, dim in zip(case.stacks, case.dims, strict=True)]
+        for place in inputs:
+            given[place].requires_grad_()
+        got = opwright.autograd.grad(_total(case, given), [given[place] for place in inputs], allow_unused=True)
+        found.append([opwright.zeros_like(given[p]) if g is None else g for p, g in zip(inputs, got, strict=True)])
+    return found
+
+
+def _stacked(case: Case) -> list[Any]:
+    """All tensors, with a batch in front."""
+    return [opwright.stack([tensor(s[n if len(s) > 1 else 0]) for n in range(COUNT)]) for s in case.stacks]
+
+
+def _through(case: Case, inputs: list[int]) -> list[Any]:
+    """Gradients of the sum of what `vmap` gives."""
+    given = _stacked(case)
+    for place in inputs:
+        given[place].requires_grad_()
+    total = opwright.vmap(lambda *tensors: _total(case, tensors))(*given).sum()
+    got = opwright.autograd.grad(total, [given[place] for place in inputs], allow_unused=True)
+    return [opwright.zeros_like(given[p]) if g is None else g for p, g in zip(inputs, got, strict=True)]
+
+
+def _within(case: Case, inputs: list[int]) -> list[Any]:
+    """What `vmap` of `grad` gives."""
+    gradient = opwright.func.grad(lambda *tensors: _total(case, tensors), tuple(inputs))
+    return list(opwright.vmap(gradient)(*_stacked(case)))

@@ -9,6 +9,7 @@ from opwright.abi import Along, ByHand, Family
 RULES: dict[str, Family] = {
     "_softmax": Along(0, dim=1),
     "_log_softmax": Along(0, dim=1),
+    "_safe_softmax": Along(0, dim=1),
     "linear": ByHand("opwright_kernels.batching.nn", "linear"),
     "embedding": ByHand("opwright_kernels.batching.nn", "embedding"),
 }

@@ -18,7 +18,7 @@ RULES: dict[str, Family] = {
     "block_diag": ByHand("opwright_kernels.batching.matrices", "block_diagonal"),
     "diag_embed": Along(0, new=(2, 3)),
     "slice_scatter": Along(0, 1, dim=2),
-    "select_scatter": ByHand("opwright_kernels.batching.views", "select_scatter"),
+    "select_scatter": ByHand("opwright_kernels.batching.selecting", "select_scatter"),
     "diagonal_scatter": Along(0, 1, dim=(3, 4)),
     "as_strided_scatter": ByHand("opwright_kernels.batching.views", "as_strided_scatter"),
     "constant_pad_nd": ByHand("opwright_kernels.batching.filling", "pad"),

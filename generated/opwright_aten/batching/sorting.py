@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Along, ByHand, Everything, Family
+from opwright.abi import Along, ByHand, Family
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
@@ -11,9 +11,9 @@ RULES: dict[str, Family] = {
     "sort.stable": Along(0, dim=2),
     "topk": Along(0, dim=2),
     "kthvalue": Along(0, dim=2),
-    "median": Everything(0),
+    "median": ByHand("opwright_kernels.batching.reductions", "middle"),
     "median.dim": Along(0, dim=1, empty_is_all=True),
-    "nanmedian": Everything(0),
+    "nanmedian": ByHand("opwright_kernels.batching.reductions", "middle_number"),
     "nanmedian.dim": Along(0, dim=1, empty_is_all=True),
     "mode": Along(0, dim=1, empty_is_all=True),
     "searchsorted.Tensor": ByHand("opwright_kernels.batching.filling", "searchsorted"),

@@ -140,6 +140,8 @@ def _moved(dim: Any, rank: int) -> Any:
 
 
 def _like(level: Batching, value: Any, one: Any) -> Any:
+    if not value.numel() and one.numel():
+        return level.repeated(one)
     return aten["reshape.default"](value, [level.size, *one.shape])
 
 

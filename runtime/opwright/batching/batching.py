@@ -39,7 +39,6 @@ class Batching(Interpreter):
     __slots__ = ("_within", "randomness", "size")
     name: ClassVar[str] = "vmap"
     shown_as: ClassVar[str] = "BatchedTensor"
-    shows_data: ClassVar[bool] = False
 
     def __init__(self, size: int, randomness: Randomness = "error") -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from opwright.batching.families import Elementwise
 from opwright.batching.inplace_views import inplace_view_rule
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
-from opwright.batching.refused import refusal
+from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
 from opwright.dispatch.kernel_forms import Composite, Lazy
@@ -35,8 +35,9 @@ _COMPOSITES = (
 def serving(operator: Operator) -> Serve:
     """Return what serves an operator's calls: its rule where an argument is batched, else one call for all samples.
 
-    Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; for random
-    operators what `randomness` says; the rule of the generated package; what the operator is composed of; a loop.
+    Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; an error for out
+    variants; for random operators what `randomness` says; that of the family that the generated package names; an error
+    for operators whose results differ from sample to sample; what the operator is composed of; a loop.
     """
     kernel = _handle(operator, DispatchKey.Batched)
     if kernel is not None:
@@ -46,6 +47,8 @@ def serving(operator: Operator) -> Serve:
         load()
     if (given := REGISTERED.find(operator.name)) is not None:
         return _by_rule(operator, registered_rule(operator, given))
+    if (refused := refusal_of_out(operator)) is not None:
+        return _by_rule(operator, refused)
     if is_random(operator):
         return _by_rule(operator, random_rule(operator), is_always=True)
     if "inplace_view" in operator.tags:
@@ -68,6 +71,8 @@ def kind_of_rule(operator: Operator) -> str:
         load()
     if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
         return "registered"
+    if refusal_of_out(operator) is not None:
+        return "refused"
     if is_random(operator):
         return "random"
     if "inplace_view" in operator.tags:

@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "InsideStorage", "has_data", "is_inside", "put_inside", "value_of", "wrap_inside"]
+__all__ = ["InsideArray", "InsideStorage", "is_inside", "put_inside", "stands_for_samples", "value_of", "wrap_inside"]
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -123,13 +123,14 @@ def is_inside(value: object, level: Interpreter) -> bool:
     return isinstance(value, Tensor) and isinstance(value.array, InsideArray) and value.array.level is level
 
 
-def has_data(tensor: Tensor) -> bool:
-    """Whether the elements of a tensor can be read: it is on no device without data, and stands for no batch."""
-    while isinstance(tensor.array, InsideArray):
-        if not tensor.array.level.shows_data:
-            return False
-        tensor = tensor.array.value
-    return not tensor.keys & META
+def stands_for_samples(tensor: Tensor) -> bool:
+    """Whether the tensor, or a value of it, stands for many samples: it has no data that decisions could be made by."""
+    array = tensor.array
+    while isinstance(array, InsideArray):
+        if array.dim is not None:
+            return True
+        array = array.value.array
+    return False
 
 
 def value_of(tensor: Tensor) -> Tensor:

@@ -44,7 +44,6 @@ class Interpreter(Block):
     __slots__ = ("_memo", "is_open", "level", "outer")
     name: ClassVar[str] = "transform"  # as errors call it
     shown_as: ClassVar[str] = "Tensor"  # as its tensors are shown
-    shows_data: ClassVar[bool] = True  # whether a tensor stands for one value, which can be read
     _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES,)
 
     def __init__(self) -> None:

@@ -140,10 +140,10 @@ def _as_item(index: Any) -> Any:
 
 
 def _as_scalar_index(index: Any) -> Any:
-    """Return the number in a 0-dim index; a tensor of a level, which may stand for several, stays one."""
-    if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
+    """Return the number in a 0-dim index; the index itself where each sample of a batch may have its own."""
+    if isinstance(index, Tensor) and index.keys & FRONT_MODE:
         return index
-    if isinstance(index, Tensor) and index.keys & FRONT_MODE and not _is_mask(index):
+    if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
         return index
     if _is_mask(index):
         return bool(index)

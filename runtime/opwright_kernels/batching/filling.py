@@ -83,7 +83,8 @@ def searchsorted(
         order = sorter if sorter.ndim == own + 1 else every(info, sorter, None)
         named["sorter"] = order
     if not isinstance(self, opwright.Tensor):
-        numbers = aten.full([info.batch_size, 1], self, device=sequence.device)
+        number = opwright.tensor(self, device=sequence.device).to(opwright.result_type(sequence, self))
+        numbers = aten.expand(number, [info.batch_size, 1])
         if own != 1:
             raise RuntimeError("searchsorted(): a number is looked for in a sequence of one dimension")
         return aten.squeeze.dim(aten.searchsorted.Tensor(sequence, numbers, **named), 1), 0
@@ -126,6 +127,8 @@ def roll(info: Any, in_dims: Any, self: Operand, shifts: list[int], dims: Any = 
             raise RuntimeError(f"roll: {len(shifts)} shifts and 0 dims do not go together")
         return aten.reshape(aten.roll(flattened(value), shifts, [1]), list(value.shape)), 0
     own = value.ndim - 1
+    if 0 in value.shape[1:]:
+        return value.clone(), 0
     for dim in dims:
         if not -own <= dim < own:
             raise IndexError(f"Dimension out of range: {dim} of a tensor of {own} dimensions")

@@ -120,6 +120,7 @@ def masked_select(info: Any, in_dims: Any, self: Operand, mask: Operand) -> Any:
             "shape: samples would differ in shape. Choose with opwright.where in its place"
         )
     value = spread(first(self, in_dims[0]), mask.ndim)
-    sizes = broadcast_shapes([tuple(value.shape[1:]), tuple(mask.shape)])
+    sizes = broadcast_shapes([tuple(value.shape[1:]), tuple(mask.shape), (1,)])
+    value = spread(value, 1)
     chosen = aten.expand(mask, list(sizes))
     return aten.index.Tensor(aten.expand(value, [info.batch_size, *sizes]), [None, chosen]), 0

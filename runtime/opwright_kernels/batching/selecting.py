@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright.arrays.dtypes import INEXACT
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "take"]
+__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "select_scatter", "take"]
 
 
 def index_select(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand) -> Any:
@@ -79,6 +80,8 @@ def index_add(
 ) -> Any:
     """Return `self` with slices of `source` added at the places that an index names."""
     value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
+    if given.dtype not in INEXACT:
+        alpha = int(alpha)
     if alpha != 1:
         given = opwright.ops.aten.mul.Scalar(given, alpha).to(given.dtype)
     return _numbers(opwright.ops.aten.scatter_add(value, place, positions, given), is_number), 0
@@ -115,7 +118,8 @@ def index_fill(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand,
     target, positions = every(info, self, in_dims[0]), flattened(every(info, index, in_dims[2]))
     if own == 0:
         target = aten.unsqueeze(target, 1)
-    places = _beside(positions, target, place)
+    size = target.shape[place + 1]
+    places = _beside(aten.where.self(positions < 0, positions + size, positions), target, place)
     if not isinstance(value, opwright.Tensor):
         return _numbers(aten.scatter.value(target, place + 1, places, value), own == 0), 0
     given = every(info, value, in_dims[3])
@@ -123,8 +127,18 @@ def index_fill(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand,
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got {given.ndim - 1} dimensions"
         )
-    given = aten.expand(spread(given, target.ndim - 1), list(places.shape))
-    return _numbers(aten.scatter.src(target, place + 1, places, given.to(target.dtype)), own == 0), 0
+    chosen = aten.scatter.value(aten.zeros_like(target, dtype=opwright.bool), place + 1, places, True)
+    given = spread(given, target.ndim - 1).to(target.dtype)
+    return _numbers(aten.where.self(chosen, given, target), own == 0), 0
+
+
+def select_scatter(info: Any, in_dims: Any, self: Operand, src: Operand, dim: int, index: int) -> Any:
+    """Return `self` with other samples at one place of a dimension."""
+    value, given = every(info, self, in_dims[0]), every(info, src, in_dims[1])
+    own = value.ndim - 1
+    if not -own <= dim < own:
+        raise IndexError(f"Dimension out of range: {dim} of a tensor of {own} dimensions")
+    return opwright.ops.aten.select_scatter(value, given, dim % own + 1, index), 0
 
 
 def take(info: Any, in_dims: Any, self: Operand, index: Operand) -> Any:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.layouts import wrap_dim
 from opwright_kernels.batching.operands import Operand, every, first, rank, spread
 
 __all__ = [
-    "as_strided", "as_strided_scatter", "expand", "permute", "repeat", "reversed_dims", "select_scatter", "squeeze",
-    "transposed_matrix", "view_as_complex", "view_dtype",
+    "as_strided", "as_strided_scatter", "expand", "permute", "repeat", "reversed_dims", "squeeze", "transposed_matrix",
+    "view_as_complex", "view_dtype",
 ]  # fmt: skip
 
 
@@ -41,14 +40,6 @@ def reversed_dims(info: Any, in_dims: Any, self: Operand) -> Any:
     """Return the dimensions of samples in reverse order."""
     value = first(self, in_dims[0])
     return value.permute([0, *range(value.ndim - 1, 0, -1)]), 0
-
-
-def select_scatter(info: Any, in_dims: Any, self: Operand, src: Operand, dim: int, index: int) -> Any:
-    """Return `self` with `src`, which has a dimension less, at one place of a dimension of samples."""
-    target, part = every(info, self, in_dims[0]), every(info, src, in_dims[1])
-    if target.ndim == 1:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    return opwright.ops.aten.select_scatter(target, part, wrap_dim(dim, target.ndim - 1) + 1, index), 0
 
 
 def squeeze(info: Any, in_dims: Any, self: Operand) -> Any:
