@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
+    from opwright.plans.native import NativeLibrary
 
 VERSION: Final = 2
 
@@ -105,6 +106,7 @@ _LATER: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+    "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
 _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright.rules"}  # whole ones
@@ -112,7 +114,7 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
     "Along", "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
-    "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "Operator", "Overloaded", "Packet",
+    "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet",
     "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
     "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
     "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",

@@ -25,7 +25,7 @@ ERRORS = {
         FUNC + "  meta: pointwize(self)\n" + CPU + "xp.sin(self)",
         "2:9: error: demo::f has no 'pointwize' to use here [unknown-name]",
     ),
-    "native-kernel": (FUNC + CPU + "native:fast_sin", "3:10: error: native kernels are not built yet [native-kernel]"),
+    "raw-kernel": (FUNC + CPU + "raw:sin.cu::fast_sin", "3:10: error: CUDA kernels are not built yet [raw-kernel]"),
     "meta-form": (FUNC + "  meta: self\n" + CPU + "xp.sin(self)", "2:9: error: 'meta' calls a rule [meta-form]"),
     "meta-count": (
         FUNC + "  meta: like(self), like(self)\n" + CPU + "xp.sin(self)",

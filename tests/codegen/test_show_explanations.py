@@ -24,7 +24,8 @@ MADE = {
     "schema/rules.py": set(),  # passed on from _Problem
     "derivatives/checks.py": {"auto-linear", "auto-element-wise"},
     "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
-    | {"unknown-autocast-policy", "unknown-autocast-device"},  # of `read.autocast`
+    | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
+    | {"unknown-convention"},  # of `read.native`
     "formula/limits.py": {"not-allowed"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),

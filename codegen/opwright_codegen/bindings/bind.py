@@ -8,6 +8,7 @@ from typing import assert_never
 
 from opwright_codegen.bindings.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
 from opwright_codegen.bindings.metas import Meta, MetaBinder, Plans, ViewOf
+from opwright_codegen.bindings.native import Native, check_native_meta, native_kernel
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula.resolve import Scope, resolve
@@ -27,7 +28,7 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "FunctionalOf", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind",
+    "Binding", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings", "bind",
     "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
@@ -76,7 +77,7 @@ class Binding:
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | VariantOf | FunctionalOf | Unbound
+    kernel: Inline | Named | Native | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -110,6 +111,9 @@ def bind(
     return found
 
 
+_Bound = Inline | Named | Native | Unbound
+
+
 class _Binder:
     def __init__(
         self, view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, strict: bool
@@ -120,7 +124,8 @@ class _Binder:
         self._kernels = kernels
         self._strict = strict
         self._view = view
-        self._bound: dict[tuple[str, bool, Kernel], Inline | Named | Unbound] = {}
+        self._bound: dict[tuple[str, bool, Kernel], _Bound] = {}
+        self._native: dict[str, str] = {}  # which operator has a C kernel
         self.errors = Errors()
         self._metas = MetaBinder(rules, self.errors)
 
@@ -135,6 +140,8 @@ class _Binder:
                 meta = self._metas.bind(base) if planned else None
                 if planned:
                     _check_variant(operator, base, meta)
+                if isinstance(bound, Native):
+                    check_native_meta(bound, meta, kernel.span)
                 if operator.autogen and not isinstance(bound, Unbound):
                     self._check_autogen(operator)
             except SchemaError as error:
@@ -190,7 +197,7 @@ class _Binder:
                 hint = "declare it, without 'dispatch': it is then made of this one"
                 raise SchemaError("autogen-composite", message, operator.autogen_span(name), hint)
 
-    def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
+    def _kernel(self, base: Operator, key: str, kernel: Kernel) -> _Bound:
         text = kernel.text
         if text.isidentifier() and text.isascii():
             # PyTorch's file has thousands of names, which need no parser.
@@ -203,7 +210,7 @@ class _Binder:
             self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
         return self._bound[known]
 
-    def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> Inline | Named | Unbound:
+    def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> _Bound:
         if not isinstance(form, NamedKernel):
             self._check_key(key, kernel)
         match form:
@@ -212,7 +219,7 @@ class _Binder:
                 if function is None:
                     return self._unbound(name, kernel)
                 check_kernel_call(function, base, key not in BACKENDS, kernel.span)
-                bound: Inline | Named = Named(function)
+                bound: _Bound = Named(function)
             case PathKernel(module, name):
                 function = self._kernels.find_path(module, name, kernel.span)
                 check_kernel_call(function, base, key not in BACKENDS, kernel.span)
@@ -224,13 +231,19 @@ class _Binder:
                 else:
                     scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
-                bound = Inline(resolve(formula, scope))
+                inline = Inline(resolve(formula, scope))
                 if key in BACKENDS:
-                    check_ufuncs(bound.formula, base.schema, kernel.span)
-                check_sorts(bound.formula, base.schema, is_of_arrays=key in BACKENDS)
-            case NativeKernel() | RawKernel():
-                hint = "write the kernel in Python, over NumPy or CuPy"
-                raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)
+                    check_ufuncs(inline.formula, base.schema, kernel.span)
+                check_sorts(inline.formula, base.schema, is_of_arrays=key in BACKENDS)
+                bound = inline
+            case NativeKernel(name):
+                bound = native_kernel(name, base, key, kernel.span)
+                if self._native.setdefault(name, base.name) != base.name:
+                    message = f"{self._native[name]} has the C kernel {name!r}, too"
+                    raise SchemaError("native-twice", message, kernel.span, "give each operator a kernel of its own")
+            case RawKernel():
+                hint = "write the kernel in Python, over CuPy"
+                raise SchemaError("raw-kernel", "CUDA kernels are not built yet", kernel.span, hint)
             case _:
                 assert_never(form)
         return bound

@@ -24,6 +24,7 @@ SUBJECTS = {
     "structured": "Structured kernels and ufuncs",
     "formulas": "Formulas",
     "kernels": "Kernels and what meta says",
+    "native": "Kernels in C",
     "derivatives": "Derivatives",
 }
 

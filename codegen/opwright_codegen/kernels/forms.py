@@ -41,7 +41,7 @@ class PathKernel:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernel:
-    """A kernel `native:NAME`, a function of the C extension."""
+    """A kernel `native:NAME`, C functions of that name, one for each dtype."""
 
     name: str
 
@@ -96,7 +96,7 @@ BatchForm = FamilyBatch | PathBatch
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
 _PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
-_NATIVE = re.compile(rf"native:({_WORD})")
+_NATIVE = re.compile(r"native:([A-Za-z][A-Za-z0-9_]*)")  # names that begin with an underscore are often C's own
 _RAW = re.compile(rf"raw:([\w./-]+)::({_WORD})", re.ASCII)
 
 
@@ -107,7 +107,9 @@ def kernel_form(text: Text) -> KernelForm:
     """
     written = text.text.strip()
     if written.startswith("native:") and not written.startswith("native::"):
-        return NativeKernel(_parts(_NATIVE, "native:my_function", text)[0])
+        (name,) = _parts(_NATIVE, "native:my_function", text)
+        _refuse_keywords([name], text)
+        return NativeKernel(name)
     if written.startswith("raw:"):
         return RawKernel(*_parts(_RAW, "raw:csrc/file.cu::my_kernel", text))
     if path := _path(text):

@@ -10,6 +10,7 @@ from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.keys import UFUNC_KEYS
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
+from opwright_codegen.read.native import read_convention, read_dtypes
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span
@@ -41,6 +42,8 @@ KEYS: Mapping[str, values.Reader] = {
     "batch": values.read_text,
     "doc": values.read_doc,
     "autocast": read_autocast,
+    "convention": read_convention,
+    "dtypes": read_dtypes,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 

@@ -14,9 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings.bind import Binding, backend_bindings
-from opwright_codegen.targets.dense import ALL_KINDS, dense_facts
+from opwright_codegen.bindings.bind import Binding, Native, backend_bindings
+from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
+from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
+from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import fill_comment
@@ -85,15 +87,30 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
-        general = builder(binding, builtins, found, backend.xp, modules)
-        fast = fast_builder(general, found.facts, backend.key).shims() if found.facts is not None else ()
+        is_native = isinstance(binding.kernel, Native) and builder is ShimBuilder  # (a fake calls no kernel)
+        general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
+        fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
         shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
+    if not any(isinstance(binding.kernel, Native) for binding in own):
+        words.discard(MODULE)
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
+
+
+def _fast_shims(
+    general: ShimBuilder, facts: DenseFacts | NativeFacts | None, builder: type[FastShimBuilder], key: str
+) -> tuple[FastShim, ...]:
+    match facts:
+        case NativeFacts():
+            return NativeFastBuilder(general, facts, key).shims()
+        case DenseFacts():
+            return builder(general, facts, key).shims()
+        case None:
+            return ()
 
 
 def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimNames]:
@@ -104,7 +121,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = dense_facts(binding)
+        facts = native_facts(binding) or dense_facts(binding)
         has_arrays = facts is not None and not facts.writes and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
@@ -135,4 +152,5 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) 
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
+    extra += [("..", MODULE, MODULE)] if MODULE in words else []
     return import_lines(words, whole, extra)

@@ -13,6 +13,7 @@ from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
+from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
@@ -25,8 +26,8 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "Layout",
     "MemoryFormat", "NDArray", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_",
     "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like",
-    "float", "int", "item", "made", "math", "name_kernel", "ndarray", "new_fake", "new_place", "new_result",
-    "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans",
+    "float", "int", "item", "NotImplemented", "made", "math", "name_kernel", "native", "ndarray", "new_fake", "new_place",
+    "new_result", "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans",
     "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result",
     "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
@@ -39,7 +40,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | None
+    facts: DenseFacts | NativeFacts | None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:

@@ -21,7 +21,7 @@ _MODULES = {
     "opwright.abi": (
         "ADINPLACEORVIEW", "ARRAYS", "Along", "ByHand", "DENSE_CPU", "DENSE_CUDA", "DType", "Declarations", "Device",
         "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "GRAD", "Generator", "INTS", "Kernel",
-        "Layout", "Leading", "MemoryFormat", "NOT_GIVEN", "Operator", "Overloaded", "Packet", "Product", "Recorded",
+        "Layout", "Leading", "MemoryFormat", "NOT_GIVEN", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
         "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
         "WRITE_BITS", "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
         "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel",

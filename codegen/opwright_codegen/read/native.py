@@ -1,0 +1,94 @@
+"""The keys `convention` and `dtypes`: how a C kernel is called, and for which dtypes; their readers and their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.read.model import Kernel, Operator
+from opwright_codegen.read.rule import Declared, Problem, Rule
+from opwright_codegen.read.values import one_of, read_list, read_scalar, text_span, unknown
+from opwright_codegen.read.yaml_reader import Node, ScalarNode
+from opwright_codegen.source import Source, Span
+
+__all__ = ["CONVENTIONS", "NATIVE_RULES", "read_convention", "read_dtypes"]
+
+CONVENTIONS = ("elementwise", "contiguous", "strided")
+DTYPES = (
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
+    "complex64", "complex128",
+)  # fmt: skip
+_WIDER = {"float16": "float32", "half": "float32", "bfloat16": "float32"}
+
+read_convention = one_of("convention", CONVENTIONS)
+
+
+def read_dtypes(node: Node, source: Source) -> tuple[str, ...]:
+    """Read names of dtypes, in a list or with commas between them."""
+    found: dict[str, None] = {}
+    for name, span in _words(node, source):
+        if name in _WIDER:
+            message = f"C has no type for {name}"
+            hint = f"list {_WIDER[name]}: operands of {name} are computed in it"
+            raise SchemaError("unknown-dtype", message, span, hint)
+        if name not in DTYPES:
+            raise unknown("dtype", name, DTYPES, span)
+        if name in found:
+            raise SchemaError("duplicate-key", f"the dtype {name!r} is listed twice", span)
+        found[name] = None
+    return tuple(found)
+
+
+def _words(node: Node, source: Source) -> list[tuple[str, Span]]:
+    if type(node) is not ScalarNode:
+        return [(scalar.text, text_span(scalar, source)) for scalar in read_list(node, source)]
+    scalar = read_scalar(node, source)
+    span = text_span(scalar, source)
+    words = []
+    for part in scalar.text.split(","):
+        word = part.strip()
+        at = span.text.find(word) if word else -1
+        words.append((word, span.sub(at, at + len(word)) if at >= 0 else span))
+    return words
+
+
+# -- rules
+
+
+def _native(operator: Operator) -> Kernel | None:
+    """Return the C kernel that the entry itself names."""
+    if operator.generated:
+        return None
+    return next((kernel for _, kernel in operator.dispatch if kernel.text.strip().startswith("native:")), None)
+
+
+def _has_convention(operator: Operator, _: Declared) -> Problem | None:
+    kernel = _native(operator)
+    if kernel is None or operator.convention is not None or "convention" in operator.spans:
+        return None
+    hint = f"add 'convention: elementwise', or one of {', '.join(CONVENTIONS[1:])}"
+    return Problem("the C kernel has no 'convention', which says how it is called", kernel.span, hint)
+
+
+def _has_dtypes(operator: Operator, _: Declared) -> Problem | None:
+    kernel = _native(operator)
+    is_wrong = operator.dtypes is None and "dtypes" in operator.spans  # which is said elsewhere
+    if kernel is None or operator.dtypes or is_wrong:
+        return None
+    message = "the C kernel has no 'dtypes', of which it has a function each"
+    return Problem(message, kernel.span, "add 'dtypes: float32, float64'")
+
+
+def _has_kernel(operator: Operator, _: Declared) -> Problem | None:
+    key = next((key for key in ("convention", "dtypes") if key in operator.spans), None)
+    if key is None or operator.generated or _native(operator) is not None:
+        return None
+    hint = "leave it out, or name a C kernel: dispatch: {CPU: native:my_function}"
+    return Problem(f"{key!r} is about C kernels, and 'dispatch' names none", operator.span(key), hint)
+
+
+NATIVE_RULES: Mapping[str, Rule] = {
+    "native-convention": _has_convention,
+    "native-dtypes": _has_dtypes,
+    "native-missing": _has_kernel,
+}

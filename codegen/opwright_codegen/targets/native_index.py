@@ -1,0 +1,37 @@
+"""Target `native/__init__.py`: the C kernels as Python calls them; and the list of what is built beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright_codegen.targets.native_c import FOLDER, CKernel, digest
+from opwright_codegen.targets.native_shims import module
+from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.operators import tuple_text
+
+__all__ = ["FILE", "IGNORED", "IGNORED_TEMPLATE", "TEMPLATE", "context", "ignored_context"]
+
+FILE = f"{FOLDER}/__init__.py"
+TEMPLATE = "native_index.py.j2"
+IGNORED = f"{FOLDER}/.gitignore"
+IGNORED_TEMPLATE = "native_gitignore.j2"
+
+
+def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | None:
+    """Return what the template shows; None where there is no C kernel."""
+    if not kernels:
+        return None
+    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels)), "kernels": list(map(_line, kernels))}
+
+
+def ignored_context(kernels: Sequence[CKernel]) -> dict[str, object] | None:
+    """Return what the template shows; None where there is no C kernel."""
+    return {} if kernels else None
+
+
+def _line(kernel: CKernel) -> str:
+    native = kernel.native
+    arguments = tuple_text([f"({quoted(argument.name)}, {quoted(argument.sort)})" for argument in native.arguments])
+    dtypes = tuple_text([quoted(dtype) for dtype in native.dtypes])
+    items = [quoted(native.name), quoted(native.operator), quoted(native.convention), dtypes, arguments]
+    return bracketed(f"{native.name} = _LIBRARY.kernel(", [*items, str(native.outputs)], ")")
