@@ -104,7 +104,7 @@ def _is_at(tensor: Tensor, level: Interpreter) -> bool:
 
 
 def _call_outside(operator: Operator, modes: Modes | None, args: tuple[Any, ...]) -> Any:
-    """Call an operator where no transform is on: with tensors that outlived theirs, or with the key included by hand."""
+    """Call an operator where no transform is on: with tensors that outlived theirs, or with the key included."""
     values = [mapped(value, _out_of_closed) for value in args]
     try:
         if modes is not None:
