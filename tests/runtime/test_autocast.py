@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -349,6 +351,16 @@ def test_custom_fwd_and_custom_bwd(x: Tensor, w: Tensor) -> None:
     with autocast("cpu"):
         found.sum().backward()
     assert seen == [float32, float32]
+    pair = collections.namedtuple("pair", "a b")
+
+    @custom_fwd(device_type="cpu", cast_inputs=float32)
+    def forward(ctx: Any, values: Any, *, named: Any) -> Any:
+        return values, named
+
+    with autocast("cpu"):
+        values, named = forward(SimpleNamespace(), pair([x.half()], x.double()), named={"b": (x.half(), 3)})
+    assert type(values) is pair and (values.a[0].dtype, values.b.dtype) == (float32, float64)
+    assert named["b"][0].dtype == float32 and named["b"][1] == 3
     with pytest.raises(ValueError, match="name of a device"):
         custom_fwd(device_type=3)  # type: ignore[call-overload]
 
