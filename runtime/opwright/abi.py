@@ -69,6 +69,12 @@ if TYPE_CHECKING:
         unpack_all,
         unpack_optional,
     )
+    from opwright.batching.along import Along, Everything
+    from opwright.batching.families import Elementwise
+    from opwright.batching.hand import ByHand
+    from opwright.batching.leading import Folded, Leading
+    from opwright.batching.products import Product, Reducing
+    from opwright.batching.tables import Family
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -78,6 +84,12 @@ VERSION: Final = 2
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
+    "opwright.batching.along": ("Along", "Everything"),
+    "opwright.batching.families": ("Elementwise",),
+    "opwright.batching.hand": ("ByHand",),
+    "opwright.batching.leading": ("Folded", "Leading"),
+    "opwright.batching.products": ("Product", "Reducing"),
+    "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
@@ -99,18 +111,19 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "DType", "Declarations", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat",
-    "Operator", "Overloaded", "Packet", "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat",
-    "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper",
-    "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel",
-    "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
-    "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype",
-    "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result",
-    "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first",
-    "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording",
-    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional",
-    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "Along", "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
+    "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "Operator", "Overloaded", "Packet",
+    "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+    "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
+    "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
+    "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
+    "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
+    "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "result_class",
+    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap",
+    "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 

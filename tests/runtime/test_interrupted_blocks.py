@@ -26,6 +26,7 @@ import opwright.autograd.function_jvp
 import opwright.batching.batching
 import opwright.fake_profile
 import opwright.func.levels
+import opwright.functionalize.interpreter
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
@@ -229,6 +230,7 @@ BLOCKS: dict[str, Attempt] = {
         lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
     ),
     "batching.batching.Batching": Attempt(lambda: opwright.batching.batching.Batching(2)),
+    "functionalize.interpreter.Functionalization": Attempt(opwright.functionalize.interpreter.Functionalization),
     "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
     "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),

@@ -61,6 +61,11 @@ class Scope:
         return Scope(_arguments(schema), rules, of=str(schema.name))
 
     @staticmethod
+    def for_batch(schema: FunctionSchema, families: Collection[str]) -> Scope:
+        """Return the scope of `batch:`, which sees the arguments and the families of rules."""
+        return Scope(_arguments(schema), functions=families, of=str(schema.name))
+
+    @staticmethod
     def for_kernel(schema: FunctionSchema) -> Scope:
         """Return the scope of a backend's kernel: the arguments, Tensors among them as arrays, and the array module."""
         return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.kernels.roles import plain, role_of
 from opwright_codegen.source import Source, Span
 
 __all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
@@ -29,12 +30,13 @@ _OTHERS: Final = sys.stdlib_module_names | frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function: its annotation as text ('' where there is none), and how it is passed."""
+    """A parameter of a function: its annotation as text ('' where there is none), its role, and how it is passed."""
 
     name: str
     annotation: str = ""
     is_keyword: bool = False
     is_required: bool = True
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class KernelFunction:
     returns: str = ""
     doc: str = ""
     vararg_annotation: str = ""
+    vararg_role: str = ""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -68,6 +71,11 @@ class KernelFunction:
     def makes_plans(self) -> bool:
         """Whether it says that it returns plans: it is a rule, not a kernel."""
         return "Plan" in self.returns
+
+    @property
+    def batches(self) -> bool:
+        """Whether it is a batching rule, `function(info, in_dims, ...)`, by the names of its parameters."""
+        return self.parameters[:2] == ("info", "in_dims")
 
     @property
     def takes_xp(self) -> bool:
@@ -111,7 +119,7 @@ class KernelModules:
         for name in self._modules:
             for module, path in module_files(name, self._roots):
                 for function in _functions(module, path).values():
-                    if self._of == "rule" or not function.makes_plans:
+                    if self._of == "rule" or not (function.makes_plans or function.batches):
                         found.setdefault(function.name, []).append(function)
         return found
 
@@ -289,7 +297,8 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
             node.args.kwarg is not None,
             _unparsed(node.returns),
             ast.get_docstring(node) or "",
-            _unparsed(node.args.vararg.annotation) if node.args.vararg else "",
+            plain(written := _unparsed(node.args.vararg.annotation) if node.args.vararg else ""),
+            role_of(written),
         )
     return functions
 
@@ -298,9 +307,14 @@ def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:
     positional = (*arguments.posonlyargs, *arguments.args)
     required = len(positional) - len(arguments.defaults)
     for place, argument in enumerate(positional):
-        yield Parameter(argument.arg, _unparsed(argument.annotation), False, place < required)
+        yield _parameter(argument, False, place < required)
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield Parameter(argument.arg, _unparsed(argument.annotation), True, default is None)
+        yield _parameter(argument, True, default is None)
+
+
+def _parameter(argument: ast.arg, is_keyword: bool, is_required: bool) -> Parameter:
+    written = _unparsed(argument.annotation)
+    return Parameter(argument.arg, plain(written), is_keyword, is_required, role_of(written))
 
 
 def _unparsed(annotation: ast.expr | None) -> str:

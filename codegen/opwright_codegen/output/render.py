@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
+from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
@@ -20,6 +21,7 @@ from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import (
     autocast,
     autograd,
+    batching,
     composites,
     custom_op,
     fakes,
@@ -75,7 +77,7 @@ def render(
         recordings = autograd.recordings(view, operators, derivatives)
         skipped = autograd.without_history(view, operators, derivatives, recordings)
         rules_found = forward.rules(view, operators, derivatives)
-    parts = parts_of(view, bindings, recordings, rules_found)
+    parts = parts_of(view, bindings, recordings, rules_found, families(operators, bindings, kernels, rules))
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, parts, skipped),
@@ -125,6 +127,7 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
             (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view)),
             (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
+            (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),
             (
                 f"{autograd.FOLDER}/*.py",

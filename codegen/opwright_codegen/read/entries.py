@@ -38,14 +38,11 @@ KEYS: Mapping[str, values.Reader] = {
     "ufunc_inner_loop": values.read_ufunc_loops,
     # Ours:
     "meta": values.read_text,
+    "batch": values.read_text,
     "doc": values.read_doc,
     "autocast": read_autocast,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
-# Keys that mean something one day. Read without effect, they would promise what no call keeps.
-_PLANNED = {
-    "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
-}
 
 
 def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
@@ -199,8 +196,6 @@ def entry_head(node: MappingNode, source: Source) -> Span:
 
 
 def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
-    if name in _PLANNED:
-        return SchemaError("no-effect", f"the key {name!r} has no effect yet", span, _PLANNED[name])
     if name == "<<":
         return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
     near = nearest(name, known)

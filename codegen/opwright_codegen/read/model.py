@@ -72,6 +72,7 @@ class Operator:
     variants: tuple[str, ...] = ("function",)
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
+    batch: Text | None = None
     doc: str = ""
     autocast: tuple[tuple[str, str], ...] = ()
     structured: bool = False

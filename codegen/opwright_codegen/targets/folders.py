@@ -27,6 +27,7 @@ leaves what it does not know to `NAME`.
 `NAME_dense` serves simple calls without the rule: those with row-major operands of one shape, dtype and place.
 """,
     "composites": "Kernels that are expressions over other operators.",
+    "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
     "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.bindings.batches import Family
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.targets import fakes, kernels_cpu, kernels_cuda
 from opwright_codegen.targets.autograd import Recording
@@ -30,10 +31,15 @@ class Part:
     shims: Mapping[str, Mapping[str, ShimNames]]
     recordings: Sequence[Recording]
     rules: Sequence[Rule]
+    families: Mapping[str, Family]
 
 
 def parts_of(
-    view: NamespaceView, bindings: Sequence[Binding], recordings: Sequence[Recording], rules: Sequence[Rule]
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    recordings: Sequence[Recording],
+    rules: Sequence[Rule],
+    families: Mapping[str, Family],
 ) -> list[Part]:
     """Return the parts of a package, in the order of the schema files."""
     found = []
@@ -47,6 +53,7 @@ def parts_of(
                 {key: shim_names(own, backend) for key, backend in _BACKENDS.items()},
                 [each for each in recordings if view.homes[_recorded(each)] == name],
                 [rule for rule in rules if view.homes[rule.views[0].name] == name],
+                {each: family for each, family in families.items() if view.homes[each] == name},
             )
         )
     return found

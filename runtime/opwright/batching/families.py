@@ -1,61 +1,65 @@
-"""Rules that many operators share. Each class is a family: it is told which arguments play which part."""
+"""The family of elementwise operators. A family is told which arguments play which part, and makes a rule of that."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from opwright.arrays.devices import shape_of
 from opwright.arrays.promotion import result_type
 from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
+from opwright.batching.results import batched_results
+from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 from opwright.dispatch.lookup import find1, find2
+from opwright.levels.inside import InsideArray
+from opwright.levels.interpreter import Serve
+from opwright.state import Modes, reset_modes, set_modes
+from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["Elementwise"]
-
-_WHOLE: Final = slice(None)
+__all__ = ["Elementwise", "aligned"]
 
 
 class Elementwise:
-    """The family of operators whose operands, at these positions, broadcast with each other."""
+    """The family of operators whose operands, at these positions, broadcast with each other.
 
-    __slots__ = ("operands",)
+    Of those in `promoted` dtypes are promoted together. `onto_first`: the others broadcast to the first one's shape.
+    """
 
-    def __init__(self, *operands: int) -> None:
+    __slots__ = ("onto_first", "operands", "promoted")
+
+    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
         self.operands = operands
+        self.promoted = () if onto_first else tuple([each for each in operands if each not in masks])
+        self.onto_first = onto_first
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: sizes of 1 are put behind the batch dimension, so that samples broadcast as they would."""
-        operands, call = self.operands, operator.call
+        operands, promoted, call = self.operands, self.promoted, operator.call
         if 0 in operator.signature.written:
             return self._inplace_rule(operator)
 
         def rule(level: Batching, *args: Any) -> Any:
-            return level.batched(call(*aligned(level, args, operands)))
+            found = aligned(level, args, operands, promoted)
+            if self.onto_first:
+                found[operands[0]] = level.expanded(args[operands[0]])
+            return batched_results(level, operator, call(*found))
 
-        if operator.signature.returns != ("Tensor",):
-            return rule
-        if operands == (0,):
-
-            def unary(level: Batching, first: Any, *rest: Any) -> Any:
-                value = level.front(first)
-                return level.put(find1(operator, value)(value, *rest), 0)
-
-            return unary
-        if operands == (0, 1):
-
-            def binary(level: Batching, first: Any, second: Any, *rest: Any) -> Any:
-                one, other = level.front(first), level.front(second)
-                if one is None or other is None or len(one.array.shape) != len(other.array.shape):
-                    return rule(level, first, second, *rest)
-                return level.put(find2(operator, one, other)(one, other, *rest), 0)
-
-            return binary
         return rule
+
+    def serve_of(self, operator: Operator) -> Serve | None:
+        """Return what serves the calls of most elementwise operators, with less around it than a rule has."""
+        tensors = tuple([each.position for each in operator.signature.tensors])
+        if operator.signature.returns != ("Tensor",) or operator.signature.written or self.onto_first:
+            return None
+        if tensors != self.operands or self.promoted != self.operands:
+            return None
+        return {(0,): _serve_unary, (0, 1): _serve_binary}.get(tensors, _none)(operator, self.rule_of(operator))
 
     def _inplace_rule(self, operator: Operator) -> BatchRule:
         operands, call = self.operands, operator.call
@@ -63,20 +67,76 @@ class Elementwise:
         def rule(level: Batching, *args: Any) -> Any:
             if not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
-            call(*aligned(level, args, operands))
+            own = level.rank(args[0])
+            if any(isinstance(args[place], Tensor) and level.rank(args[place]) > own for place in operands):
+                refuse_as_sample(level, operator, args)
+            call(*aligned(level, args, operands, self.promoted, keeps=0))
             return args[0]
 
         return rule
 
 
-def aligned(level: Batching, args: Sequence[Any], operands: Sequence[int]) -> list[Any]:
-    """Return the arguments with the values of operands, which broadcast as the samples do, in their places."""
+def _none(operator: Operator, rule: BatchRule) -> None:
+    return None
+
+
+def _serve_unary(operator: Operator, rule: BatchRule) -> Serve:
+    def unary(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
+        array = first.array
+        below = level.below(modes)
+        token = set_modes(below)
+        try:
+            if type(array) is not InsideArray or array.level is not level:
+                return operator.call(first, *rest)
+            value = array.value if array.dim == 0 else level.front(first)
+            kernel = operator.table.get(value.keys) if below is None else None
+            return level.put((kernel or find1(operator, value))(value, *rest), 0)
+        finally:
+            reset_modes(token)
+
+    return unary
+
+
+def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
+    def binary(level: Batching, modes: Modes, first: Any, second: Any, *rest: Any) -> Any:
+        token = set_modes(level.below(modes))
+        try:
+            one, other = level.front(first), level.front(second)
+            if one is None and other is None:
+                return operator.call(first, second, *rest)
+            if _is_aligned(one, other, first, second):
+                one, other = first if one is None else one, second if other is None else other
+                return level.put(find2(operator, one, other)(one, other, *rest), 0)
+            return rule(level, first, second, *rest)
+        finally:
+            reset_modes(token)
+
+    return binary
+
+
+def _is_aligned(one: Any, other: Any, first: Any, second: Any) -> bool:
+    """Whether values, None for operands without a batch, broadcast and are promoted as the samples are."""
+    if one is not None and other is not None:
+        return len(shape_of(one.array)) == len(shape_of(other.array))
+    batched, single = (one, second) if other is None else (other, first)
+    rank = len(shape_of(batched.array)) - 1
+    return len(shape_of(single.array)) <= rank and rank > 0
+
+
+def aligned(
+    level: Batching, args: Sequence[Any], operands: Sequence[int], promoted: Sequence[int], *, keeps: int = -1
+) -> list[Any]:
+    """Return the arguments with the values of operands, which broadcast as the samples do, in their places.
+
+    Those of the `promoted` are cast where batches would be promoted to another dtype than samples, but for the one that
+    `keeps` names.
+    """
     found = list(args)
     batched = []
     most = -1
     for place in operands:
         operand = found[place]
-        if operand is None:
+        if not isinstance(operand, Tensor):
             continue
         value = level.front(operand)
         if value is None:
@@ -87,20 +147,21 @@ def aligned(level: Batching, args: Sequence[Any], operands: Sequence[int]) -> li
             batched.append((place, rank))
         most = max(most, rank)
     if any(rank == 0 for _, rank in batched) and (most or len(batched) < len(operands)):
-        _promote(level, args, found, operands)
+        _promote(args, found, [place for place in promoted if isinstance(args[place], Tensor)], keeps)
     for place, rank in batched:
         if rank < most:
             value = found[place]
-            found[place] = aten["view.default"](value, [level.size, *[1] * (most - rank), *value.shape[1:]])
+            sizes = [level.size, *[1] * (most - rank), *value.shape[1:]]
+            found[place] = aten["reshape.default"](value, sizes)
     return found
 
 
-def _promote(level: Batching, args: Sequence[Any], found: list[Any], operands: Sequence[int]) -> None:
-    """Cast operands to the dtype that the samples are promoted to, where batches would be promoted to another: a sample
-    without dimensions gives way to one with some."""
-    tensors = [place for place in operands if found[place] is not None]
+def _promote(args: Sequence[Any], found: list[Any], tensors: Sequence[int], keeps: int) -> None:
+    """Cast operands to the dtype that the samples are promoted to: a sample without dimensions gives way to one with
+    some, and batches of both have dimensions."""
     if len({found[place].dtype for place in tensors}) < 2:
         return
     wanted = result_type(*[args[place].array for place in tensors])
     for place in tensors:
-        found[place] = aten["to.dtype"](found[place], wanted)
+        if place != keeps:
+            found[place] = aten["to.dtype"](found[place], wanted)

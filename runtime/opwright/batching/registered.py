@@ -27,14 +27,14 @@ class VmapInfo:
 
 
 def registered_rule(operator: Operator, function: VmapRule) -> BatchRule:
-    """Return a user's rule as the level calls it."""
+    """Return a user's rule as the level calls it. Tensors given by name have the batch first, where they have one."""
     split = operator.signature.split
 
     def rule(level: Batching, *args: Any) -> Any:
         positional, keywords = split(args)
         in_dims = tuple([dims_of(level, value) for value in positional])
         values = [values_of(level, value) for value in positional]
-        named = {name: values_of(level, value) for name, value in keywords.items()}
+        named = {name: mapped(value, lambda each: _first(level, each)) for name, value in keywords.items()}
         answer = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
         return batched_results(level, operator.name, answer)
 
@@ -51,6 +51,11 @@ def dims_of(level: Batching, value: Any) -> Any:
 def values_of(level: Batching, value: Any) -> Any:
     """Return an argument with the values of its batched tensors in place of them."""
     return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
+
+
+def _first(level: Batching, tensor: Tensor) -> Any:
+    found = level.front(tensor)
+    return tensor if found is None else found
 
 
 def _is_at(tensor: Tensor, level: Batching) -> bool:

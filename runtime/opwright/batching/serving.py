@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
+from opwright.batching.families import Elementwise
+from opwright.batching.inplace_views import inplace_view_rule
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
+from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
 from opwright.dispatch.kernel_forms import Composite, Lazy
@@ -22,14 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of_rule", "serving"]
 
-_COMPOSITES = DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd
+_COMPOSITES = (
+    DispatchKey.CompositeImplicitAutograd,
+    DispatchKey.CompositeExplicitAutograd,
+    DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 def serving(operator: Operator) -> Serve:
     """Return what serves an operator's calls: its rule where an argument is batched, else one call for all samples.
 
-    Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; for random
-    operators what `randomness` says; the rule of the generated package; what the operator is composed of; a loop.
+    Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; an error for out
+    variants; for random operators what `randomness` says; that of the family that the generated package names; an error
+    for operators whose results differ from sample to sample; what the operator is composed of; a loop.
     """
     kernel = _handle(operator, DispatchKey.Batched)
     if kernel is not None:
@@ -39,10 +47,17 @@ def serving(operator: Operator) -> Serve:
         load()
     if (given := REGISTERED.find(operator.name)) is not None:
         return _by_rule(operator, registered_rule(operator, given))
+    if (refused := refusal_of_out(operator)) is not None:
+        return _by_rule(operator, refused)
     if is_random(operator):
         return _by_rule(operator, random_rule(operator), is_always=True)
+    if "inplace_view" in operator.tags:
+        return _by_rule(operator, inplace_view_rule(operator))
     if (family := GENERATED.find(operator.name)) is not None:
-        return _by_rule(operator, family.rule_of(operator))
+        quick = family.serve_of(operator) if isinstance(family, Elementwise) else None
+        return quick or _by_rule(operator, family.rule_of(operator))
+    if (refused := refusal(operator)) is not None:
+        return _by_rule(operator, refused)
     for key in _COMPOSITES:
         if (decomposition := _handle(operator, key)) is not None:
             return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
@@ -50,15 +65,22 @@ def serving(operator: Operator) -> Serve:
 
 
 def kind_of_rule(operator: Operator) -> str:
-    """Return where the rule of an operator comes from: `registered`, `random`, `generated`, `decomposed`, `loop`."""
+    """Return where the rule of an operator comes from: `registered`, `random`, `inplace_view`, the name of its family,
+    `refused`, `decomposed`, `loop`."""
     if (load := GENERATED.find_unloaded(operator.name)) is not None:
         load()
     if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
         return "registered"
+    if refusal_of_out(operator) is not None:
+        return "refused"
     if is_random(operator):
         return "random"
-    if GENERATED.find(operator.name) is not None:
-        return "generated"
+    if "inplace_view" in operator.tags:
+        return "inplace_view"
+    if (family := GENERATED.find(operator.name)) is not None:
+        return type(family).__name__
+    if refusal(operator) is not None:
+        return "refused"
     return "decomposed" if any(_handle(operator, key) is not None for key in _COMPOSITES) else "loop"
 
 
@@ -67,7 +89,7 @@ def _handle(operator: Operator, key: DispatchKey) -> KernelHandle | None:
         known = operator.registrations.get(key)
     if not known or (key is DispatchKey.CompositeExplicitAutograd and not _is_composite(known[-1].kernel)):
         return None
-    runtime = DispatchKey.CPU if key is DispatchKey.CompositeExplicitAutograd else DispatchKey.AutogradCPU
+    runtime = DispatchKey.AutogradCPU if key is DispatchKey.CompositeImplicitAutograd else DispatchKey.CPU
     return KernelHandle(operator, key if key.bit else runtime, known[-1])
 
 

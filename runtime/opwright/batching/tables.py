@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from opwright.dispatch.batching_rules import BATCHING
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.rule_table import RuleTable
 
@@ -23,4 +24,4 @@ class Family(Protocol):
 
 
 REGISTERED: Final[RuleTable[VmapRule]] = RuleTable()
-GENERATED: Final[RuleTable[Family]] = RuleTable()
+GENERATED: Final[RuleTable[Family]] = BATCHING

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
+from opwright.dispatch.batching_rules import BATCHING
 from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import Row, WrapperRow
@@ -32,7 +33,9 @@ Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
+_BATCHING: Final = "batching"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
+_BATCHING: Final = "batching"
 
 
 class Part:
@@ -59,6 +62,8 @@ def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str])
     register(namespace, expanded.kernels, expanded.wrappers)
     for module, names in expanded.forward.items():
         name_rules(module, names)
+    for module, names in expanded.batching.items():
+        BATCHING.name_module(module, names)
 
 
 def _named(
@@ -78,12 +83,13 @@ def _named(
 
 
 class _Expanded:
-    """The rows that `registering.install` takes, and which modules have forward rules of which operators."""
+    """The rows that `registering.install` takes, and which modules have forward and batching rules of which operators."""
 
     def __init__(self, package: str, namespace: str, rows: Rows) -> None:
         self.kernels: list[Row] = []
         self.wrappers: list[WrapperRow] = []
         self.forward: dict[str, list[str]] = {}
+        self.batching: dict[str, list[str]] = {}
         self._package = package
         for part, of_part in rows.items():
             for short, function, *served in of_part:
@@ -101,8 +107,12 @@ class _Expanded:
         key, *forms = text.split("+")
         if key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
+        elif key == _BATCHING:
+            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
+        elif key == _BATCHING:
+            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))

@@ -1,4 +1,4 @@
-"""Which node made a tensor: known by the tensor, by its array, and by its place in memory."""
+"""The nodes of tensors: a tensor is known by itself, by its array, and by its place in memory."""
 
 from __future__ import annotations
 

@@ -146,9 +146,11 @@ class Recorder:
         if func.name == "aten::lift_fresh":
             return self._lifted(args[0])
         if func.name == "aten::_local_scalar_dense":
-            constant = constant_of(args[0]) if self.fakes is not None else None
-            if constant is not None or self.sizes is None:
-                return self._read(args[0]) if constant is None else constant
+            known = self._known_value(args[0])
+            if known is not None:
+                return known
+            if self.sizes is None:
+                raise data_dependent(self.node_of(args[0]).name)
         node_args = tuple([self.argument(value) for value in args])
         node_kwargs = {name: self.argument(value) for name, value in kwargs.items()}
         if self.fakes is not None:
@@ -186,12 +188,11 @@ class Recorder:
         self.result(made, node)
         return made
 
-    def _read(self, tensor: Tensor) -> Any:
-        """Return the element of a constant. Raises DataDependentOutputError for what depends on inputs."""
-        node = self.node_of(tensor)
-        if node in self._values:
-            return tensor.item()
-        raise data_dependent(node.name)
+    def _known_value(self, tensor: Tensor) -> Any:
+        """Return the element of a constant, None for what depends on inputs."""
+        if type(tensor.array) is MetaArray:
+            return constant_of(tensor)
+        return tensor.item() if self.fakes is not None or self.node_of(tensor) in self._values else None
 
     def check_constant(self, tensor: Tensor) -> None:
         """Raise DataDependentOutputError for a tensor that depends on inputs."""

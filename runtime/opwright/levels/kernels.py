@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor, wrap_view
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["back_of", "front_of", "inside_results", "mapped", "values_at"]
+__all__ = ["back_of", "front_of", "inside_results", "mapped", "tensor_places", "values_at"]
 
 Function = Callable[..., Any]
 
@@ -39,19 +39,49 @@ def front_of(operator: Operator) -> Function:
 def back_of(operator: Operator) -> Function:
     """Return the kernel of BackMode: the call goes on below the innermost interpreter, with the values."""
 
+    plain, lists = tensor_places(operator)
+    signature, table = operator.signature, operator.table
+    is_simple = signature.returns == ("Tensor",) and signature.aliases == (None,)
+
     def back(*args: Any) -> Any:
         modes = active_modes()
         assert modes is not None and modes.top is not None  # tensors with the key are made for its calls alone
         top: Interpreter = modes.top
-        values = [values_at(top, value) for value in args]
-        token = set_modes(top.below(modes))
+        values = list(args)
+        keys = 0
+        for place in plain:
+            value = args[place]
+            if value is not None:
+                array = value.array
+                if isinstance(array, InsideArray) and array.level is top:
+                    value = values[place] = array.value
+                keys |= value.keys
+        for place in lists:
+            if args[place] is not None:
+                values[place] = items = values_at(top, args[place])
+                for value in items:
+                    keys |= 0 if value is None else value.keys
+        below = top.below(modes)
+        if below is not None:
+            keys = (keys | below.include) & below.mask
+        token = set_modes(below)
         try:
-            result = operator.call(*values)
+            result = (table.get(keys) or operator.resolve(keys))(*values)
         finally:
             reset_modes(token)
+        if is_simple and not any(values[place] is result for place in plain):
+            return put_inside(result, top, keys=BACK_MODE)
         return inside_results(operator, top, args, values, result)
 
     return back
+
+
+def tensor_places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the positions of the arguments that are tensors, and of those that are lists of tensors."""
+    tensors = operator.signature.tensors
+    return tuple([each.position for each in tensors if not each.is_list]), tuple(
+        [each.position for each in tensors if each.is_list]
+    )
 
 
 def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
@@ -70,12 +100,12 @@ def values_at(level: Interpreter, value: Any) -> Any:
 
 
 def _is_at(tensor: Tensor, level: Interpreter) -> bool:
-    return type(tensor.array) is InsideArray and tensor.array.level is level
+    return isinstance(tensor.array, InsideArray) and tensor.array.level is level
 
 
 def _out_of_closed(tensor: Tensor) -> Tensor:
     """Return the value of a tensor whose transform has ended. Raises RuntimeError while it is on somewhere."""
-    while type(tensor.array) is InsideArray:
+    while isinstance(tensor.array, InsideArray):
         level: Interpreter = tensor.array.level
         if level.is_open:
             raise RuntimeError(

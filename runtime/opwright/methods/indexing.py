@@ -21,7 +21,7 @@ from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
 from opwright.hooks import hooks
-from opwright.keys import META
+from opwright.keys import FRONT_MODE, META
 from opwright.tensors.tensor import Tensor, install_methods, wrap
 
 _WHOLE = slice(None)
@@ -140,7 +140,9 @@ def _as_item(index: Any) -> Any:
 
 
 def _as_scalar_index(index: Any) -> Any:
-    """Return the number in a 0-dim index."""
+    """Return the number in a 0-dim index; the index itself where each sample of a batch may have its own."""
+    if isinstance(index, Tensor) and index.keys & FRONT_MODE:
+        return index
     if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
         return index
     if _is_mask(index):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.annotations import DtypeKinds, Elementwise, Size, Target
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
 from opwright.arrays.promotion import scalar_dtype
@@ -21,7 +21,7 @@ _likes = Forms()
 _sized = Forms()
 
 
-def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
+def like(self: Elementwise, *, dtype: object = None, memory_format: object = None) -> Plan:
     """Plan a result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
     TensorIterator's order.
 
@@ -31,7 +31,7 @@ def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Pl
 
 
 def overwritten(
-    self: Any,
+    self: Elementwise,
     *,
     accepts: DtypeKinds | None = None,
     memory_format: object = None,
@@ -48,7 +48,7 @@ def overwritten(
     return Plan(form, (self,)) if reads is None else PlanApart(form, (self,), beside=(self, reads))
 
 
-def copied(self: Any, *, src: Any) -> Plan:
+def copied(self: Target, *, src: Elementwise) -> Plan:
     """Plan `self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
     same_shape = layouts.same_shape
     if not same_shape(src.shape, self.shape) and not same_shape(
@@ -61,7 +61,7 @@ def copied(self: Any, *, src: Any) -> Plan:
     return overwritten(self, reads=src)
 
 
-def filled(self: Any, *, value: Any) -> Plan:
+def filled(self: Elementwise, *, value: Any) -> Plan:
     """Plan `self`, overwritten by a number, also where elements share memory, or by the element of a 0-dim array.
 
     Raises RuntimeError for an array of more dimensions, and a number that the dtype cannot hold.
@@ -91,7 +91,7 @@ def _like_form(
 
 
 def empty(
-    size: int | Sequence[int],
+    size: int | Size,
     *,
     dtype: object = None,
     device: object = None,
@@ -114,7 +114,7 @@ def empty(
     return Plan(form, device=_CPU if device is None else as_device(device))
 
 
-def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
+def full(size: Size, fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
     """Plan a new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise.
     Raises RuntimeError where it cannot hold the value."""
     if dtype is None:

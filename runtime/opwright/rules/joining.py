@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim, NewDim
 from opwright.arrays.devices import element_strides
 from opwright.arrays.promotion import result_type
 from opwright.arrays.sizes import holds
@@ -16,7 +17,7 @@ _joined = Forms()
 _stacked = Forms()
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
+def cat(tensors: Sequence[Along], dim: Dim = 0) -> Plan:
     """Plan arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are
     skipped, as in PyTorch."""
     if not tensors:
@@ -59,7 +60,7 @@ def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
             )
 
 
-def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
+def stack(tensors: Sequence[Along], dim: NewDim = 0) -> Plan:
     """Plan arrays of one shape joined along a new dimension. Raises RuntimeError naming the first that differs."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

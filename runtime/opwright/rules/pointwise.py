@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.annotations import DtypeKinds, Elementwise, Mask
 from opwright.arrays.dtypes import (
     COMPLEX,
     INEXACT,
@@ -33,7 +33,7 @@ _choices = Forms()
 
 
 def pointwise(
-    *operands: Any | None,
+    *operands: Elementwise | None,
     kind: Literal[
         "default", "int_to_float", "bool", "no_opmath", "complex_to_float", "bool_to_long", "int_and_complex_to_float"
     ] = "default",
@@ -108,7 +108,7 @@ def _check_alpha(alpha: complex, common: DType) -> None:
     check_number(alpha, common)
 
 
-def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
+def pointwise_with(*operands: Elementwise | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
     """Plan as `pointwise` does, with numbers that are no operands. Raises RuntimeError for one that does not fit the
     dtype that is computed in."""
     plan = pointwise(*operands, accepts=accepts)
@@ -117,7 +117,7 @@ def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: D
     return plan
 
 
-def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
+def clamped(self: Elementwise, low: Elementwise | None, high: Elementwise | None) -> Plan:
     """Plan as `pointwise` does, with bounds. Raises RuntimeError where there is neither."""
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:
@@ -125,7 +125,7 @@ def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
     return plan
 
 
-def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
+def divided(self: Elementwise, other: Elementwise, rounding_mode: str | None) -> Plan:
     """Plan a quotient, rounded to an integer as the mode says. Raises RuntimeError for a mode that is not known,
     DispatchError for complex numbers where there is one."""
     kind: Literal["int_to_float", "default"] = "int_to_float" if rounding_mode is None else "default"
@@ -139,7 +139,7 @@ def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
     return plan
 
 
-def polygamma(n: int, self: Any) -> Plan:
+def polygamma(n: int, self: Elementwise) -> Plan:
     """Plan as `pointwise` does, for floats. Raises RuntimeError for a negative `n`."""
     plan = pointwise(self, kind="int_to_float", accepts="floating")
     if n < 0:
@@ -160,7 +160,7 @@ def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DTy
     raise ValueError(f"{kind!r} is no kind of pointwise operator")
 
 
-def where(condition: Any, self: Any, other: Any) -> Plan:
+def where(condition: Mask, self: Elementwise, other: Elementwise) -> Plan:
     """Plan a choice between two operands, which are promoted together; the condition is bool or uint8."""
     key = (_seen(condition), _seen(self), _seen(other))
     form = _choices.get(key)
@@ -190,7 +190,7 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
     return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
 
 
-def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None, numbers: Sequence[complex] = ()) -> Plan:
+def same_dtypes(*operands: Elementwise, accepts: DtypeKinds | None = None, numbers: Sequence[complex] = ()) -> Plan:
     """Plan as `pointwise` does, for operands of one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
 
     Raises RuntimeError where dtypes differ, and for one of `numbers`, which are no operands, that does not fit.
@@ -201,7 +201,7 @@ def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None, numbers: Sequ
     return pointwise_with(*operands, numbers=numbers, accepts=accepts)
 
 
-def scaled(self: Any, other: Any) -> Plan:
+def scaled(self: Elementwise, other: Elementwise) -> Plan:
     """Plan `self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
     bfloat16."""
     plan = pointwise(self, other, kind="int_to_float")
@@ -214,7 +214,7 @@ def scaled(self: Any, other: Any) -> Plan:
     return Plan(form, (self, other))
 
 
-def complex_of(real: Any, imag: Any, *, accepts: DtypeKinds) -> Plan:
+def complex_of(real: Elementwise, imag: Elementwise, *, accepts: DtypeKinds) -> Plan:
     """Plan a complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
     if real.dtype != imag.dtype or str(real.dtype) not in accepts.split():
         raise RuntimeError(
@@ -240,7 +240,7 @@ def membership(elements: Any, test_elements: Any) -> Plan:
     return Plan(form, (elements, test_elements))
 
 
-def masked(self: Any, mask: Any, *, value: Any) -> Plan:
+def masked(self: Elementwise, mask: Mask, *, value: Any) -> Plan:
     """Plan `self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
 
     Raises RuntimeError for a mask that is not bool, and a value that is no number or 0-dim array, or does not fit.
@@ -258,7 +258,7 @@ def masked(self: Any, mask: Any, *, value: Any) -> Plan:
     return Plan(Form(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))
 
 
-def power_to_number(self: Any, exponent: Any) -> Plan:
+def power_to_number(self: Elementwise, exponent: Elementwise) -> Plan:
     """Plan `self ** number`. Raises RuntimeError for an integer to a negative power."""
     plan = pointwise(self, exponent)
     if plan.dtype not in INEXACT and exponent.real < 0:
@@ -266,7 +266,7 @@ def power_to_number(self: Any, exponent: Any) -> Plan:
     return plan
 
 
-def power_of_number(self: Any, exponent: Any) -> Plan:
+def power_of_number(self: Elementwise, exponent: Elementwise) -> Plan:
     """Plan `number ** exponent`; contiguous."""
     plan = pointwise(self, exponent, accepts="integer floating complex")
     form = plan.form

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import CoreDimensions, DtypeKinds
+from opwright.arrays.annotations import Along, CoreDimensions, Dim, DtypeKinds, Matrices
 from opwright.arrays.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
@@ -145,7 +145,7 @@ def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) 
     return Plan(own, (self, vec1, vec2))
 
 
-def cross(self: Any, other: Any, dim: int) -> Plan:
+def cross(self: Along, other: Along, dim: Dim) -> Plan:
     """Plan the vector product along `dim`; the other dimensions broadcast, and the result is contiguous.
 
     Raises RuntimeError where shapes or dtypes do not fit, IndexError for a dimension out of range.
@@ -178,7 +178,7 @@ def trace(self: Any) -> Plan:
     return Plan(Form((), (), common, common, compute, None, (given is not compute,)), (self,))
 
 
-def distances(x1: Any, x2: Any, p: float) -> Plan:
+def distances(x1: Matrices, x2: Matrices, p: float) -> Plan:
     """Plan the distances of each row of `x1` to each row of `x2`: the batches broadcast, the result is contiguous.
     Raises RuntimeError for a negative `p` and for dtypes or shapes that do not fit."""
     if p < 0:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
 from opwright.arrays.devices import element_strides
 from opwright.arrays.dtypes import as_dtype
 from opwright.arrays.layouts import Shape
@@ -19,14 +20,14 @@ from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
 
 
-def flipped(self: Any, dims: Sequence[int]) -> Plan:
+def flipped(self: Along, dims: Dims) -> Plan:
     """Plan `self` with some dimensions in reverse order: its shape, and the strides of `empty_like`."""
     if dims:
         layouts.wrap_dims(dims, self.ndim)
     return _plan(self, self.shape, kept_strides(self))
 
 
-def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
+def rolled(self: Along, shifts: Shifts, dims: Dims) -> Plan:
     """Plan `self` with its elements moved along `dims`, those that fall off coming in at the other end; along all of
     them in row-major order where there are none. Contiguous, channels last like `self`."""
     if not shifts:
@@ -42,7 +43,7 @@ def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
     return _plan(self, self.shape, suggested_strides(self.shape, self) if dims else None)
 
 
-def rotated(self: Any, k: int, dims: Sequence[int]) -> Plan:
+def rotated(self: Along, k: int, dims: Dims) -> Plan:
     """Plan `self` turned by `k` right angles in the plane of two dimensions: flipped, and transposed if `k` is odd."""
     if len(dims) != 2:
         raise RuntimeError(f"rot90: expected 2 dims to rotate, but got {len(dims)}")
@@ -76,7 +77,7 @@ def repeated(self: Any, repeats: Sequence[int]) -> Plan:
     return _plan(self, (*repeats[:new], *sizes))
 
 
-def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
+def narrowed(self: Along, dim: Dim, start: int, length: int) -> Plan:
     """Plan `length` places of `dim` from `start` on, as a contiguous copy."""
     if not self.ndim:
         raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
@@ -91,7 +92,7 @@ def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
     return _plan(self, (*self.shape[:dim], length, *self.shape[dim + 1 :]))
 
 
-def slice_overlaid(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Plan:
+def slice_overlaid(self: Along, src: Along, dim: Dim, start: int | None, end: int | None, step: int) -> Plan:
     """Plan `self` with another array in place of a slice. Raises RuntimeError where it is of another shape."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
@@ -102,7 +103,7 @@ def slice_overlaid(self: Any, src: Any, dim: int, start: int | None, end: int | 
     return _overlaid(self, src, (*self.shape[:dim], (last - first + step - 1) // step, *self.shape[dim + 1 :]))
 
 
-def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
+def selection_overlaid(self: Along, src: Along, dim: Dim, index: int) -> Plan:
     """Plan `self` with another array at one place of a dimension. Raises IndexError where there is no such place,
     RuntimeError where the array is of another shape."""
     if not self.ndim:
@@ -116,7 +117,7 @@ def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
     return _overlaid(self, src, (*self.shape[:dim], *self.shape[dim + 1 :]))
 
 
-def diagonal_overlaid(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Plan:
+def diagonal_overlaid(self: Along, src: Along, offset: int, dim1: Dim, dim2: Dim) -> Plan:
     """Plan `self` with another array in place of a diagonal. Raises RuntimeError where it is of another shape."""
     first, second = layouts.wrap_dim(dim1, self.ndim), layouts.wrap_dim(dim2, self.ndim)
     if first == second:
@@ -140,7 +141,7 @@ def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
     )
 
 
-def with_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Plan:
+def with_diagonal(self: Along, offset: int, dim1: NewDim, dim2: NewDim) -> Plan:
     """Plan matrices, in two new dimensions, with the last dimension of `self` on a diagonal."""
     ndim = self.ndim + 1
     first, second = layouts.wrap_dim(dim1, ndim), layouts.wrap_dim(dim2, ndim)
@@ -167,7 +168,7 @@ def block_diagonal(tensors: Sequence[Any]) -> Plan:
     return Plan(Form(shape, layouts.contiguous_strides(shape), common, casts=casts), tensors)
 
 
-def triangle(self: Any) -> Plan:
+def triangle(self: Matrices) -> Plan:
     """Plan the lower or the upper triangle of matrices: the shape of `self`, contiguous."""
     if self.ndim < 2:
         raise RuntimeError(f"tril and triu expect at least 2 dimensions, but got {self.ndim}")
@@ -198,7 +199,7 @@ def _triangle_size(rows: int, columns: int, offset: int) -> int:
     return growing * start + growing * (growing - 1) // 2 + (rows - skipped - growing) * columns
 
 
-def shuffled(self: Any, groups: int) -> Plan:
+def shuffled(self: Batches, groups: int) -> Plan:
     """Plan the channels of `groups` groups in turn (`channel_shuffle`): the shape of `self`, channels last like it."""
     if self.ndim < 3:
         raise RuntimeError(f"channel_shuffle: expected more than 2 dimensions, but got {self.ndim}")
@@ -209,7 +210,7 @@ def shuffled(self: Any, groups: int) -> Plan:
     return _plan(self, self.shape, suggested_strides(self.shape, self))
 
 
-def pixels_from_channels(self: Any, factor: int) -> Plan:
+def pixels_from_channels(self: Channels, factor: int) -> Plan:
     """Plan `pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
     channels, height, width = _image(self, factor, "pixel_shuffle")
     if not holds(channels % (factor * factor) == 0):
@@ -218,7 +219,7 @@ def pixels_from_channels(self: Any, factor: int) -> Plan:
     return _plan(self, shape, suggested_strides(shape, self))
 
 
-def channels_from_pixels(self: Any, factor: int) -> Plan:
+def channels_from_pixels(self: Channels, factor: int) -> Plan:
     """Plan `pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
     channels, height, width = _image(self, factor, "pixel_unshuffle")
     for name, size in (("height", height), ("width", width)):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import DtypeKinds
+from opwright.arrays.annotations import Along, Dim, Dims, DtypeKinds, EmptyIsAll
 from opwright.arrays.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
 from opwright.arrays.layouts import Shape
 from opwright.arrays.promotion import promote
@@ -20,8 +20,8 @@ _scans = Forms()
 
 
 def reduce(
-    self: Any,
-    dim: int | Sequence[int] | None = None,
+    self: Along,
+    dim: Dim | Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: object = None,
@@ -29,7 +29,7 @@ def reduce(
     kind: Literal["default", "int_to_long", "int_to_float", "float_only", "bool", "truth", "long", "real"] = "default",
     accepts: DtypeKinds | None = None,
     nonempty: bool = False,
-    empty_is_all: bool = True,
+    empty_is_all: EmptyIsAll = True,
 ) -> Plan:
     """Plan a reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
     dimensions.
@@ -111,8 +111,8 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
 
 
 def scan(
-    self: Any,
-    dim: int,
+    self: Along,
+    dim: Dim,
     *,
     dtype: object = None,
     compute_dtype: object = None,
@@ -140,9 +140,9 @@ def scan(
 
 
 def norm(
-    self: Any,
+    self: Along,
     ord: complex | None = None,
-    dim: int | Sequence[int] | None = None,
+    dim: Dim | Dims | None = None,
     keepdim: bool = False,
     *,
     compute_dtype: object = None,

@@ -12,6 +12,7 @@ from opwright.arrays.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.arrays.sizes import holds
 from opwright.errors import DispatchError
 from opwright.keys import TANGENT
+from opwright.levels.inside import stands_for_samples
 from opwright.plans.operands import check_matrices, check_square
 
 Operand = Any  # a Tensor
@@ -142,7 +143,8 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
 
 
 def _is_recorded(operand: Operand) -> bool:
-    return bool(operand.keys & TANGENT) or (opwright.is_grad_enabled() and operand.requires_grad)
+    is_known = not stands_for_samples(operand)  # else what records it is the level's business
+    return not is_known or bool(operand.keys & TANGENT) or (opwright.is_grad_enabled() and operand.requires_grad)
 
 
 def linalg_svdvals(A: Operand, driver: str | None) -> Operand:

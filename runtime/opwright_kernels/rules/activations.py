@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim, Elementwise
 from opwright.arrays.devices import element_strides
 from opwright.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright.arrays.sizes import holds
@@ -17,7 +18,7 @@ _halves = Forms()
 _contiguous = Forms()
 
 
-def gelu(self: Any, approximate: str) -> Plan:
+def gelu(self: Elementwise, approximate: str) -> Plan:
     """Plan as `pointwise` does, for floats. Raises RuntimeError for another approximation than none and tanh."""
     plan = pointwise(self, accepts="floating")
     if approximate not in ("none", "tanh"):
@@ -25,7 +26,7 @@ def gelu(self: Any, approximate: str) -> Plan:
     return plan
 
 
-def celu(self: Any, alpha: complex) -> Plan:
+def celu(self: Elementwise, alpha: complex) -> Plan:
     """Plan as `pointwise` does, for floats. Raises RuntimeError for an alpha of 0 or one the dtype cannot hold."""
     plan = pointwise_with(self, numbers=(alpha,), accepts="floating")
     if alpha == 0:
@@ -33,7 +34,7 @@ def celu(self: Any, alpha: complex) -> Plan:
     return plan
 
 
-def softshrink(self: Any, lambd: complex) -> Plan:
+def softshrink(self: Elementwise, lambd: complex) -> Plan:
     """Plan as `pointwise` does, for floats. Raises RuntimeError for a lambda below 0 or one the dtype cannot hold."""
     plan = pointwise_with(self, numbers=(lambd,), accepts="floating")
     if lambd.real < 0:
@@ -41,7 +42,7 @@ def softshrink(self: Any, lambd: complex) -> Plan:
     return plan
 
 
-def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
+def hardtanh(self: Elementwise, min_val: complex, max_val: complex) -> Plan:
     """Plan as `pointwise` does, with bounds, which become integers where `self` holds them. Raises RuntimeError where
     its dtype cannot hold them."""
     plan = pointwise(self, accepts="integer floating")
@@ -64,7 +65,7 @@ def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
     return plan
 
 
-def glu(self: Any, dim: int) -> Plan:
+def glu(self: Along, dim: Dim) -> Plan:
     """Plan half of `self` along `dim`. Raises RuntimeError for an odd size and for 0-dim arrays."""
     key = (self.shape, self.strides, self.dtype, dim)
     form = _halves.get(key)
@@ -89,7 +90,7 @@ def _halved(self: Any, dim: int) -> Form:
     return Form(shape, strides, given, given, compute, compute, (given is not compute,), dims=(place,))
 
 
-def like_contiguous(self: Any) -> Plan:
+def like_contiguous(self: Elementwise) -> Plan:
     """Plan the shape and dtype of `self`, which is floating-point; contiguous."""
     key = (self.shape, self.dtype)
     form = _contiguous.get(key)

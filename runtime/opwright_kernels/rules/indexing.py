@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim
 from opwright.arrays.devices import element_strides
 from opwright.arrays.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright.arrays.layouts import Shape
@@ -190,7 +191,7 @@ def _selected_form(self: Any, dim: int, index: Any) -> Form:
     return Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
 
 
-def gather(self: Any, dim: int, index: Any) -> Plan:
+def gather(self: Along, dim: Dim, index: Along) -> Plan:
     """Plan the elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
     form = _gathered.get(key)

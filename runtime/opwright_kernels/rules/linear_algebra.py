@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Matrices, Vectors
 from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import holds, smaller
@@ -17,7 +18,7 @@ _decomposed = Forms()
 
 
 def decomposed(
-    operator: str, A: Any, sizes: str = "m,n", *, square: bool = True, kind: str = "default", columns: bool = False
+    operator: str, A: Matrices, sizes: str = "m,n", *, square: bool = True, kind: str = "default", columns: bool = False
 ) -> Plan:
     """Plan a part of a decomposition of matrices of `m` rows and `n` columns, `k` the smaller of the two: of shape
     `sizes` for each matrix, which is empty for one number.
@@ -39,7 +40,7 @@ def decomposed(
     return Plan(form, (A,))
 
 
-def hermitian_values(A: Any, UPLO: str) -> Plan:
+def hermitian_values(A: Matrices, UPLO: str) -> Plan:
     """Plan values of Hermitian matrices, of which one triangle is read. Raises RuntimeError unless `UPLO` names it."""
     plan = decomposed("linalg.eigh", A, "m", kind="real")
     if UPLO.upper() not in ("L", "U"):
@@ -47,7 +48,7 @@ def hermitian_values(A: Any, UPLO: str) -> Plan:
     return plan
 
 
-def not_computed(operator: str, A: Any, *, square: bool = True) -> Plan:
+def not_computed(operator: str, A: Matrices, *, square: bool = True) -> Plan:
     """Plan nothing, of the dtype of A, for a part that was not asked for. Raises what `decomposed` raises."""
     given = decomposed(operator, A, square=square).form
     return Plan(Form((0,), (1,), given.dtype), (A,))
@@ -85,7 +86,9 @@ def _dtype_of(kind: str, dtype: DType) -> DType:
     raise ValueError(f"{kind!r} is no kind of part")
 
 
-def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool = False, rows: bool = False) -> Plan:
+def solution(
+    operator: str, A: Matrices, B: Matrices, left: bool = True, *, vectors: bool = False, rows: bool = False
+) -> Plan:
     """Plan X of A @ X = B, or of X @ A = B: batches broadcast, each matrix is column-major (row-major where `rows`).
 
     `vectors`: B may be a vector, or a batch of as many as A has matrices. Raises RuntimeError for shapes or dtypes
@@ -113,13 +116,13 @@ def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool 
     return Plan(Form(whole, strides, dtype), (A, B))
 
 
-def coefficients(operator: str, A: Any, B: Any) -> Plan:
+def coefficients(operator: str, A: Matrices, B: Matrices) -> Plan:
     """Plan A as it was used to solve a system: in the batch that A and B broadcast to, column-major."""
     shape = solution(operator, A, B).shape
     return Plan(_form((*shape[:-2], *A.shape[-2:]), as_dtype(A.dtype), True), (A, B))
 
 
-def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
+def lu_solution(LU: Matrices, pivots: Vectors, B: Matrices, left: bool) -> Plan:
     """Plan X of A @ X = B, or of X @ A = B, from the LU factors of A: row-major for the latter. Raises RuntimeError
     where `pivots` do not belong to the factors."""
     form = solution("linalg.lu_solve", LU, B, left, rows=not left).form
@@ -130,7 +133,7 @@ def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
     return Plan(form, (LU, pivots, B))
 
 
-def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
+def qr(A: Matrices, mode: str) -> tuple[Plan, Plan]:
     """Plan Q and R of each matrix, column-major. Raises RuntimeError for an unknown mode."""
     check_matrices("linalg.qr", A)
     match mode:
@@ -147,7 +150,7 @@ def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
     return q, decomposed("linalg.qr", A, "m,n" if mode == "complete" else "k,n", square=False, columns=True)
 
 
-def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Plan, Plan, Plan]:
+def svd(A: Matrices, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Plan, Plan, Plan]:
     """Plan U, S and Vh of each matrix; U and Vh column-major, or nothing. Raises RuntimeError for a `driver`."""
     values = decomposed("linalg.svd", A, "k", square=False, kind="real")
     if driver is not None and not layouts.is_empty(A.shape):
@@ -160,7 +163,7 @@ def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tu
     return u, values, vh
 
 
-def lu_factors(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
+def lu_factors(A: Matrices, pivot: bool) -> tuple[Plan, Plan, Plan]:
     """Plan LU in one column-major matrix, pivots, info. Raises RuntimeError without `pivot`, if there are elements."""
     factors = decomposed("torch.lu_factor", A, "m,n", square=False, columns=True)
     _check_pivot(A, pivot)
@@ -168,7 +171,7 @@ def lu_factors(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
     return factors, pivots, info
 
 
-def lu_parts(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
+def lu_parts(A: Matrices, pivot: bool) -> tuple[Plan, Plan, Plan]:
     """Plan P (nothing without `pivot`), L and U. Raises RuntimeError without `pivot`, where there are elements."""
     permutation = (
         decomposed("linalg.lu", A, "m,m", square=False) if pivot else not_computed("linalg.lu", A, square=False)

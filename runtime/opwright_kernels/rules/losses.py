@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Elementwise, Reduction, Target
 from opwright.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
 from opwright.arrays.layouts import Shape
 from opwright.arrays.promotion import castable
@@ -19,7 +20,7 @@ _elementwise = Forms()
 _scores = Forms()
 
 
-def loss(self: Any, target: Any, reduction: int) -> Plan:
+def loss(self: Elementwise, target: Elementwise, reduction: Reduction) -> Plan:
     """Plan a loss of two operands that broadcast and are promoted, floating-point."""
     plan = pointwise(self, target, accepts="floating")
     if not reduction:
@@ -28,7 +29,7 @@ def loss(self: Any, target: Any, reduction: int) -> Plan:
     return Plan(_scalar(form.common, form.compute, form.casts), (self, target))
 
 
-def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Plan:
+def smooth_l1_loss(self: Elementwise, target: Elementwise, reduction: Reduction, beta: float) -> Plan:
     """Plan as `loss` does. Raises RuntimeError for a negative beta."""
     plan = loss(self, target, reduction)
     if beta < 0:
@@ -42,7 +43,7 @@ def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType
     return form or _reduced.keep(key, Form((), (), dtype, common or dtype, compute, compute, casts))
 
 
-def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
+def huber_loss(self: Elementwise, target: Elementwise, reduction: Reduction, delta: float) -> Plan:
     """Plan as `loss` does; the result has the dtype of `self`, and its layout if it is of that shape.
 
     Raises RuntimeError where the promoted dtype cannot be cast to that of `self`, and unless delta > 0.
@@ -61,7 +62,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
     return Plan(found, (self, target))
 
 
-def binary_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
+def binary_loss(self: Target, target: Elementwise, weight: Elementwise | None, reduction: Reduction) -> Plan:
     """Plan a loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
 
     Raises RuntimeError for another dtype or shape, DispatchError where the dtype is not floating-point.

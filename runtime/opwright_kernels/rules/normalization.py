@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim
 from opwright.arrays.dtypes import REDUCED, DType, as_dtype, float32, opmath
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import holds
@@ -19,7 +20,7 @@ _layers = Forms()
 _statistics = Forms()
 
 
-def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
+def normalized(self: Along, dim: Dim, half_to_float: bool = False) -> Plan:
     """Plan `self` normalised along `dim` (`softmax`): same shape, floating-point only."""
     if half_to_float:
         raise RuntimeError("softmax with half to float conversion is not supported on CPU")

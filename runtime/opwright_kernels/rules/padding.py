@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Images, Spatial
 from opwright.arrays.devices import element_strides
 from opwright.arrays.dtypes import as_dtype
 from opwright.arrays.layouts import Shape
@@ -57,7 +58,7 @@ def padded_shape(shape: Shape, pad: Sequence[int]) -> Shape:
     return tuple(sizes)
 
 
-def reflected(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
+def reflected(self: Images, padding: Sequence[int], *, spatial: Spatial) -> Plan:
     """Plan `self` padded with its mirror image; the border itself is not repeated, so that padding must be less than
     the size."""
     plan = _bordered(self, padding, spatial)
@@ -68,7 +69,7 @@ def reflected(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
     return plan
 
 
-def replicated(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
+def replicated(self: Images, padding: Sequence[int], *, spatial: Spatial) -> Plan:
     """Plan `self` padded with its border."""
     return _bordered(self, padding, spatial)
 

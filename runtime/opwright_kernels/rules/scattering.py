@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim
 from opwright.arrays.dtypes import COMPLEX, as_dtype, bool_, int32, int64
 from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form
@@ -17,10 +18,10 @@ _KINDS = {"mean": "integer floating complex", "amax": "bool integer floating", "
 
 
 def scattered(
-    self: Any,
-    dim: int,
-    index: Any,
-    src: Any = None,
+    self: Along,
+    dim: Dim,
+    index: Along,
+    src: Along = None,
     *,
     value: complex = 0,
     reduce: str | None = None,

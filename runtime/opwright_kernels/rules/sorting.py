@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Along, Dim
 from opwright.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright.arrays.promotion import result_type
 from opwright.errors import DispatchError
@@ -19,7 +20,7 @@ _sorted = Forms()
 _REAL = "bool integer floating"
 
 
-def sort(self: Any, dim: int, *, positions: bool = False) -> Plan:
+def sort(self: Along, dim: Dim, *, positions: bool = False) -> Plan:
     """Plan the elements in order along `dim`, or (`positions`) where they stood: the shape of `self`, and its strides
     where it is dense."""
     key = (self.shape, self.strides, self.dtype, dim, positions)
@@ -32,7 +33,7 @@ def sort(self: Any, dim: int, *, positions: bool = False) -> Plan:
     return Plan(form, (self,))
 
 
-def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
+def topk(self: Along, k: int, dim: Dim, *, positions: bool = False) -> Plan:
     """Plan `k` elements along `dim`, or (`positions`) where they stood; contiguous. Raises RuntimeError for a `k` out
     of range."""
     wrapped = layouts.wrap_dim(dim, self.ndim)
@@ -44,7 +45,7 @@ def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
     return Plan(Form(shape, layouts.contiguous_strides(shape), int64 if positions else given), (self,))
 
 
-def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: Literal["default", "long"] = "default") -> Plan:
+def kthvalue(self: Along, k: int, dim: Dim, keepdim: bool, *, kind: Literal["default", "long"] = "default") -> Plan:
     """Plan one element along `dim`, or (`kind="long"`) where it stood. Raises RuntimeError for a `k` out of range."""
     plan = reduce(self, dim, keepdim, kind=kind, nonempty=True, accepts="integer floating")
     if k < 1 or k > (self.shape[plan.dims[0]] if self.ndim else 1):

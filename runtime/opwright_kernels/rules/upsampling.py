@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from opwright.arrays.annotations import Images, Spatial
 from opwright.arrays.dtypes import as_dtype, opmath
 from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.forms import Form
@@ -13,7 +13,7 @@ from opwright.rules.memory_formats import suggested_strides
 from opwright_kernels.rules.windows import check_named
 
 
-def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:
+def upsample(self: Images, ndim: Spatial, output_size: Sequence[int], accepts: str = "floating") -> Plan:
     """Plan (N, C, *sizes) with `ndim` other sizes. Raises RuntimeError unless there are as many, and none is 0."""
     wanted = tuple(output_size)
     if len(wanted) != ndim:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays import layouts
+from opwright.arrays.annotations import Columns, Images, Spatial
 from opwright.arrays.dtypes import DType, as_dtype, int64, opmath
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import holds
@@ -48,8 +49,8 @@ def window_count(size: int, kernel: int, stride: int, padding: int, dilation: in
 
 
 def pool(
-    self: Any,
-    ndim: int,
+    self: Images,
+    ndim: Spatial,
     kernel_size: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
@@ -154,7 +155,9 @@ def check_named(accepts: str, dtype: DType) -> None:
             raise DispatchError(f"not implemented for {dtype}: expected one of {accepts}") from None
 
 
-def adaptive_pool(self: Any, ndim: int, output_size: Sequence[int], *, name: str, positions: bool = False) -> Plan:
+def adaptive_pool(
+    self: Images, ndim: Spatial, output_size: Sequence[int], *, name: str, positions: bool = False
+) -> Plan:
     """Plan as many windows of about equal size as asked for, over the last `ndim` dimensions."""
     wanted = per_dimension("output_size", output_size, ndim) if name.startswith("_") else tuple(output_size)
     if len(wanted) != ndim:
@@ -165,7 +168,7 @@ def adaptive_pool(self: Any, ndim: int, output_size: Sequence[int], *, name: str
 
 
 def im2col(
-    self: Any, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+    self: Images, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
 ) -> Plan:
     """Plan an image's windows as columns: (N, C * kernel elements, windows). Raises RuntimeError where none fits."""
     kernel, spread, pads, steps = _window_lists(kernel_size, dilation, padding, stride)
@@ -181,7 +184,7 @@ def im2col(
 
 
 def col2im(
-    self: Any,
+    self: Columns,
     output_size: Sequence[int],
     kernel_size: Sequence[int],
     dilation: Sequence[int],

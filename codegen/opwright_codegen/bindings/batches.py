@@ -1,0 +1,222 @@
+"""The batching rule of each operator: what `batch` says, or what follows from `meta` and the roles of the rule's
+parameters (Note [Roles] in `opwright.arrays.annotations`).
+
+`opwright.batching.roles` says the same of operators that are defined at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference, Tuple
+from opwright_codegen.formula.resolve import Scope, resolve
+from opwright_codegen.kernels.forms import FamilyBatch, PathBatch, batch_form
+from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.source import Text
+
+__all__ = ["Family", "families"]
+
+Value = int | str | bool | tuple["Value", ...]
+# What `batch` may call, with the class of `opwright.batching`, and what it takes by name.
+_FAMILIES: Final = {
+    "elementwise": ("Elementwise", ("masks", "onto_first")),
+    "along": ("Along", ("dim", "new", "size", "empty_is_all")),
+    "everything": ("Everything", ()),
+    "leading": ("Leading", ()),
+    "folded": ("Folded", ("core",)),
+    "product": ("Product", ()),
+    "reducing": ("Reducing", ("reduction", "onto_first")),
+}
+# The roles of operands that the families `Leading` and `Folded` are of, with the dimensions that one operand has.
+_LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
+_FOLDED: Final = {"Images": 3, "Columns": 2, "Batches": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A call that makes a family: of its class, with positions of arguments."""
+
+    name: str
+    arguments: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
+def families(
+    operators: OperatorSet, bindings: Sequence[Binding], kernels: KernelModules, rules: KernelModules
+) -> dict[str, Family]:
+    """Return the family of each operator that has one, by qualified name. Raises SchemaErrors for a wrong `batch`."""
+    errors = Errors()
+    functional = {
+        member.name: group.functional
+        for group in operators.groups
+        for member in group.members
+        if group.functional is not None
+    }
+    found: dict[str, Family] = {}
+    for binding in bindings:
+        operator = binding.view.operator
+        if operator.name in found or operator.kind in (SchemaKind.OUT, SchemaKind.MUTABLE):
+            if operator.batch is not None and operator.name not in found:
+                errors.add(_refused(operator, operator.batch))
+            continue
+        texts = (operator.batch, binding.base.batch, getattr(functional.get(operator.name), "batch", None))
+        written = next((text for text in texts if text is not None), None)
+        try:
+            family = (
+                _from_meta(operator.schema, binding, rules)
+                if written is None
+                else _written(operator.schema, written, kernels)
+            )
+        except SchemaError as error:
+            errors.add(error)
+        else:
+            if family is not None:
+                found[operator.name] = family
+    errors.raise_if_any()
+    return found
+
+
+def _refused(operator: Operator, text: Text) -> SchemaError:
+    message = f"{operator.name} writes to arguments that need not be batched: it has no rule"
+    return SchemaError("batch-kind", message, text.span, "write 'batch' for the operator that returns what it makes")
+
+
+# What `batch` says
+
+
+def _written(schema: FunctionSchema, text: Text, kernels: KernelModules) -> Family:
+    match batch_form(text):
+        case PathBatch(module, name):
+            function = kernels.find_path(module, name, text.span)
+            _check_function(function, text)
+            return Family("ByHand", (function.module, name))
+        case FamilyBatch(formula):
+            return _called(resolve(formula, Scope.for_batch(schema, _FAMILIES)), schema, text)
+
+
+def _check_function(function: KernelFunction, text: Text) -> None:
+    if len(function.positional) < 2 and function.vararg is None:
+        message = f"{function.module}:{function.name} cannot be called with (info, in_dims, *args)"
+        raise SchemaError("batch-function", message, text.span, f"write: def {function.name}(info, in_dims, ...)")
+
+
+def _called(formula: Formula, schema: FunctionSchema, text: Text) -> Family:
+    places = {argument.name: place for place, argument in enumerate(schema.arguments)}
+    match formula:
+        case Call(Reference(Kind.FUNCTION, name), arguments, keywords):
+            family, known = _FAMILIES[name]
+            for keyword, value in keywords:
+                if keyword not in known:
+                    near = nearest(keyword, known)
+                    hint = f"did you mean {near!r}?" if near else f"it takes: {', '.join(known) or 'operands alone'}"
+                    raise SchemaError("batch-form", f"{name}() has no {keyword!r}", value.span or text.span, hint)
+            given = tuple(_value(value, places, text) for value in arguments)
+            return Family(family, given, tuple((key, _value(value, places, text)) for key, value in keywords))
+    hint = "as in: along(self, dim=dim), or package.module:function"
+    raise SchemaError("batch-form", "'batch' calls a family of rules, or names a function", text.span, hint)
+
+
+def _value(formula: Formula, places: Mapping[str, int], text: Text) -> Value:
+    match formula:
+        case Reference(Kind.ARGUMENT, name) if name in places:
+            return places[name]
+        case Constant(bool() | int() | str() as value):
+            return value
+        case Tuple(items):
+            return tuple(_value(item, places, text) for item in items)
+    raise SchemaError("batch-form", "a name of an argument is expected here", formula.span or text.span)
+
+
+# What follows from `meta`
+
+
+def _from_meta(schema: FunctionSchema, binding: Binding, rules: KernelModules) -> Family | None:
+    if not isinstance(binding.meta, Plans):
+        return None
+    call = _first_call(binding.meta.formulas[0])
+    assert isinstance(call.function, Reference)
+    name = call.function.name
+    rule = rules.find_path(*name.split(":")) if ":" in name else rules.find(name)
+    assert rule is not None  # the formula is bound
+    places = {argument.name: place for place, argument in enumerate(schema.arguments)}
+    tensors = {place for place, argument in enumerate(schema.arguments) if argument.type.is_tensor_like}
+    positions: list[tuple[str, int]] = []
+    constants: dict[str, object] = {}
+    for role, value in _passed(call, rule):
+        match value:
+            case Reference(Kind.ARGUMENT, argument) if role in _NUMBERS or places.get(argument) in tensors:
+                positions.append((role, places[argument]))
+            case Constant(constant):
+                constants[role] = constant
+    may_be_none = any(
+        parameter.role in ("Dim", "Dims") and "None" in parameter.annotation for parameter in rule.signature
+    )
+    return family(positions, constants, may_be_none)
+
+
+def _first_call(formula: Formula) -> Call:
+    while isinstance(formula, Conditional):
+        formula = formula.then
+    assert isinstance(formula, Call)
+    return formula
+
+
+def _passed(call: Call, rule: KernelFunction) -> Iterator[tuple[str, Formula]]:
+    """Yield what is passed to parameters that have a role, with the role."""
+    by_name = {parameter.name: parameter.role for parameter in rule.signature}
+    positional = rule.positional
+    for parameter, value in zip(positional, call.arguments, strict=False):
+        if parameter.role:
+            yield parameter.role, value
+    if rule.vararg_role:
+        yield from ((rule.vararg_role, value) for value in call.arguments[len(positional) :])
+    for name, value in call.keywords:
+        if by_name.get(name):
+            yield by_name[name], value
+
+
+# The same text stands in `opwright.batching.roles`; a test holds the two together.
+
+_NUMBERS: Final = frozenset(("Dim", "Dims", "NewDim", "Size", "Shifts", "Spatial", "Reduction", "EmptyIsAll"))
+
+
+def family(
+    positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool
+) -> Family | None:
+    """Return the family of an operator whose arguments play these roles, None where they say nothing of it.
+
+    `positions` are arguments by the role of the parameter that they are passed for, `constants` what else is passed.
+    `may_be_none`: the rule takes None for dimensions, which stands for all of them, as no dimensions do.
+    """
+
+    def of(*names: str) -> tuple[int, ...]:
+        return tuple(position for role, position in positions if role in names)
+
+    if operands := of("Elementwise", "Mask", "Target"):
+        flags = [("masks", masks)] if (masks := of("Mask")) else []
+        flags += [("onto_first", True)] if of("Target") else []
+        if reduction := of("Reduction"):
+            return Family("Reducing", operands, (("reduction", reduction[0]), *flags))
+        return Family("Elementwise", operands, tuple(flags))
+    if operands := of("Along"):
+        dims = {"dim": of("Dim", "Dims"), "new": of("NewDim"), "size": of("Size")}
+        keywords = [(key, found[0] if len(found) == 1 else found) for key, found in dims.items() if found]
+        if not keywords:
+            return Family("Everything", operands)
+        if may_be_none and constants.get("EmptyIsAll", True):
+            keywords.append(("empty_is_all", True))
+        return Family("Along", operands, tuple(keywords))
+    if leading := [(position, _LEADING[role]) for role, position in positions if role in _LEADING]:
+        return Family("Leading", tuple(leading))
+    if folded := [(position, _FOLDED[role]) for role, position in positions if role in _FOLDED]:
+        spatial = constants.get("Spatial")
+        core = spatial + 1 if isinstance(spatial, int) else folded[0][1]
+        return Family("Folded", tuple(position for position, _ in folded), (("core", core),))
+    return None

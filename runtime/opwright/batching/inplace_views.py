@@ -1,0 +1,46 @@
+"""Operators that make a view of a tensor in place: the batched tensor gets the value that the functional one has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opwright.batching.batching import Batching
+from opwright.batching.tables import BatchRule
+from opwright.dispatch.namespaces import ops
+from opwright.levels.inside import value_of
+from opwright.state import reset_modes, set_modes
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["inplace_view_rule"]
+
+
+def inplace_view_rule(operator: Operator) -> BatchRule:
+    """Return the rule of an operator that changes only what a tensor says of its memory. It raises RuntimeError for
+    those that make the memory another one."""
+    functional = _functional_of(operator)
+
+    def rule(level: Batching, *args: Any) -> Any:
+        if functional is None or not level.is_batched(args[0]):
+            raise RuntimeError(f"vmap: {operator.name} changes the memory of a tensor, which is not possible under vmap")
+        token = set_modes(level.within())
+        try:
+            result = functional(*args)
+        finally:
+            reset_modes(token)
+        array = args[0].array
+        array.value, array.dim = value_of(result), result.array.dim
+        return args[0]
+
+    return rule
+
+
+def _functional_of(operator: Operator) -> Operator | None:
+    """Return the operator that gives the view: of the name without `_`, with the same arguments."""
+    packet = getattr(getattr(ops, operator.namespace), operator.base.removesuffix("_"), None)
+    for overload in packet.overloads() if packet is not None else ():
+        other: Operator = getattr(packet, overload)
+        if other.signature.types == operator.signature.types and other is not operator:
+            return other
+    return None

@@ -1,0 +1,59 @@
+"""One sample of a call: rules ask it where a call of all at once would not say what a sample's says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opwright.batching.batching import Batching
+from opwright.dispatch.aten import aten
+from opwright.levels.inside import InsideArray
+from opwright.levels.kernels import mapped
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["call_sample", "is_batch", "refuse_as_sample", "sample_of"]
+
+
+def is_batch(level: Batching, tensor: Any) -> bool:
+    """Whether a tensor, which is not None, is one of this level."""
+    array = tensor.array
+    return type(array) is InsideArray and array.level is level
+
+
+def sample_of(level: Batching, value: Any, number: int) -> Any:
+    """Return an argument as one sample has it."""
+
+    def one(tensor: Tensor) -> Any:
+        array = tensor.array
+        if type(array) is not InsideArray or array.level is not level:
+            return tensor
+        return aten["select.int"](array.value, array.dim, number)
+
+    return mapped(value, one)
+
+
+def call_sample(level: Batching, operator: Operator, args: Any) -> Any:
+    """Return what the first sample gives, zeros where there is none; what it would write is a copy."""
+    given = []
+    for place, value in enumerate(args):
+        if level.size == 0:
+            one = mapped(value, lambda each: _zeros(level, each))
+        else:
+            one = sample_of(level, value, 0)
+        given.append(aten["clone.default"](one) if place in operator.signature.written else one)
+    return operator.call(*given)
+
+
+def _zeros(level: Batching, tensor: Any) -> Any:
+    if not is_batch(level, tensor):
+        return tensor
+    array = tensor.array
+    return aten["new_zeros.default"](array.value, list(array.shape))
+
+
+def refuse_as_sample(level: Batching, operator: Operator, args: Any) -> None:
+    """Raise what a sample raises. Raises RuntimeError where it raises nothing."""
+    call_sample(level, operator, args)
+    raise RuntimeError(f"vmap: {operator.name}: the call of all samples at once is not possible with these arguments")

@@ -1,0 +1,150 @@
+"""Every operator under `vmap` gives what it gives for one sample after the other: values, dtypes, shapes, gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from declared import of_kind, operators
+from same_families import differing
+from samples import NO_SAMPLES, SAMPLES, samples_of
+from vmapping import Case, cases, gradient_problem, operator, problem
+
+import opwright
+from opwright.batching.serving import kind_of_rule
+from opwright_codegen.schema.model import SchemaKind
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+# Operators without a rule: they are called for each sample, after a warning.
+LOOPS = {
+    "embedding_renorm": "rows of a table are scaled in place, once for each index: nothing is shared by samples",
+    "embedding_renorm_": "as embedding_renorm",
+    "histc": "the range of the bins is that of a sample's own elements",
+    "histogram.bin_ct": "as histc",
+    "histogram.bins_tensor": "edges of bins differ from sample to sample",
+    "multi_margin_loss": "old, rare, and over classes that each row has its own of",
+    "multilabel_margin_loss_forward": "as multi_margin_loss: labels end where a row says",
+}
+# Errors by nature: what they ask of a sample is one answer for all, or results that differ in shape.
+REFUSED = ("data-dependent", "dynamic shape", "not batched over in this vmap")
+NO_TENSORS = ("is_conj", "is_neg", "is_floating_point", "is_complex")
+RANDOM = "nondeterministic_seeded"
+OPTION = "alpha=True"  # refused for numbers, but by the quick kernels of simple tensors
+
+
+def names(*kinds: SchemaKind) -> list[str]:
+    """Operators with samples whose results do not depend on chance, or on memory that nobody wrote."""
+    found = []
+    for name in of_kind(*kinds):
+        one = operator(name)
+        has_samples = name in SAMPLES or _functional(name) in SAMPLES
+        is_set = not name.startswith(("empty", "new_empty", "resize", "rand"))
+        if has_samples and is_set and name not in NO_SAMPLES and RANDOM not in one.tags and one.signature.tensors:
+            found.append(name)
+    return found
+
+
+def _functional(name: str) -> str:
+    base, _, overload = name.partition(".")
+    return f"{base.removesuffix('_')}{'.' + overload if overload else ''}"
+
+
+def calls(name: str, most: int) -> Iterator[Case]:
+    """Yield at most so many samples of the operator, in all ways to batch their tensors."""
+    is_inplace = operators()[name].schema.kind is SchemaKind.INPLACE
+    try:
+        samples = samples_of(name)
+    except KeyError:
+        return
+    samples = [each for each in samples if OPTION not in str(each)]
+    for sample in samples[:: max(1, len(samples) // most)][:most]:
+        if not is_inplace or isinstance(sample.args[0], np.ndarray):
+            yield from (case for case in cases(name, sample, is_inplace) if case.dims)
+
+
+def wrong_of(name: str, most: int, levels: int = 1) -> list[str]:
+    if name in NO_TENSORS:
+        return []
+    found = [problem(case, levels=levels) for case in calls(name, most)]
+    return [each for each in found if each is not None and not any(text in each for text in REFUSED)]
+
+
+FEW, MANY = 2, 40
+
+
+@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
+def test_the_loop(name: str) -> None:
+    wrong = wrong_of(name, FEW)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
+def test_two_levels(name: str) -> None:
+    wrong = wrong_of(name, 1, levels=2)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL))
+def test_gradients(name: str) -> None:
+    wrong = gradients_wrong(name, 1)
+    assert not wrong, "\n".join(wrong)
+
+
+def gradients_wrong(name: str, most: int) -> list[str]:
+    whole = [case for case in calls(name, most) if all(dim == 0 for dim in case.dims)]
+    found = [gradient_problem(case) for case in whole]
+    return [each for each in found if each is not None and not any(text in each for text in REFUSED)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
+def test_many_samples(name: str) -> None:
+    wrong = [*wrong_of(name, MANY), *wrong_of(name, MANY // 4, levels=2), *gradients_wrong(name, MANY // 4)]
+    assert not wrong, "\n".join(wrong)
+
+
+def kinds() -> dict[str, list[str]]:
+    """All operators of aten but out variants, by where their batching rule comes from."""
+    found = defaultdict(list)
+    for name in of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE):
+        one = operator(name)
+        found[kind_of_rule(one) if one.signature.tensors else "no tensors"].append(name)
+    return found
+
+
+def test_table() -> None:
+    """Where rules come from; `pytest -s -k table` prints it."""
+    found = kinds()
+    width = max(map(len, found))
+    print()
+    for kind, members in sorted(found.items(), key=lambda item: -len(item[1])):
+        print(f"{kind:{width}} {len(members):5}  {' '.join(members[:6])} …")
+    for name, reason in LOOPS.items():
+        print(f"loop: {name}: {reason}")
+    assert set(found["loop"]) == set(LOOPS)
+    assert len(LOOPS) <= 25
+
+
+def test_a_loop_warns_once() -> None:
+    x = opwright.rand(2, 8)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        opwright.vmap(lambda row: opwright.multi_margin_loss(row, opwright.tensor([1])))(x)
+        opwright.vmap(lambda row: opwright.multi_margin_loss(row, opwright.tensor([1])))(x)
+    assert sum("multi_margin_loss" in str(each.message) for each in seen) <= 1
+
+
+def test_out_variants_are_refused() -> None:
+    assert {kind_of_rule(operator(name)) for name in of_kind(SchemaKind.OUT)} == {"refused"}
+    out = opwright.zeros(3)
+    with pytest.raises(RuntimeError, match="out= variants"):
+        opwright.vmap(lambda row: opwright.sin(row, out=out))(opwright.ones(2, 3))
+
+
+def test_generated_families_are_those_of_run_time() -> None:
+    """The generator reads roles from the source of rules, and the runtime from annotations: they agree on all of aten."""
+    assert differing() == []
