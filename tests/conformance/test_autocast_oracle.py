@@ -250,7 +250,10 @@ def test_transforms_within_regions_and_regions_within_transforms(short: str) -> 
         with library.autocast("cpu", dtype):
             results = [x @ weight, func.grad(total)(w), *func.jvp(lambda v: x @ v, (w,), (w,)), x @ weight]
             results += [func.grad(func.grad(lambda v: ((v * w) @ w).float().sum().exp() / 9))(w[0, 0])]
-        return [*results, func.grad(inside)(w), func.jvp(inside, (w,), (w,))[1]]
+            results += [func.vmap(lambda a: a @ weight)(x), func.vmap(library.nn.functional.l1_loss)(x.to(dtype), w)]
+            results += [func.vmap(lambda a: library.cat([a, a.to(dtype)]))(x), func.jacrev(lambda v: (x @ v).sum(0))(w)]
+        results += [func.grad(inside)(w), func.jvp(inside, (w,), (w,))[1]]
+        return [*results, func.vmap(func.grad(inside))(library.stack([w, x]))]
 
     mine, other = found(opwright, opwright.func, ours), found(torch, torch.func, theirs)
     assert dtypes_of(mine) == dtypes_of(other)
