@@ -2441,6 +2441,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "matmul",
             "matmul_default",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.products", "matmul", "", ""),
+            "batching",
             "autocast",
         ),
         ("matmul.out", "matmul_out", "CompositeImplicitAutograd"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import INEXACT
+from opwright.arrays.dtypes import INEXACT, bool_
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "select_scatter", "take"]
@@ -81,7 +81,7 @@ def index_add(
     """Return `self` with slices of `source` added at the places that an index names."""
     value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
     if given.dtype not in INEXACT:
-        alpha = int(alpha)
+        alpha = bool(alpha) if given.dtype is bool_ else int(alpha.real)
     if alpha != 1:
         given = opwright.ops.aten.mul.Scalar(given, alpha).to(given.dtype)
     return _numbers(opwright.ops.aten.scatter_add(value, place, positions, given), is_number), 0
