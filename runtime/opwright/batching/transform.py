@@ -62,9 +62,7 @@ def _size_of(args: tuple[Any, ...], dim: int) -> int | None:
     return size
 
 
-def _simple(
-    func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], size: int, randomness: Randomness
-) -> Any:
+def _simple(func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], size: int, randomness: Randomness) -> Any:
     """Return what `_Call` gives where arguments are tensors and the dimensions numbers."""
     with Batching(size, randomness) as level:
         given = [level.put(each, in_dim if in_dim >= 0 else in_dim + len(shape_of(each.array))) for each in args]
@@ -191,7 +189,6 @@ class _Call:
                     f"collection of ints representing where in the outputs the vmapped dimension should appear."
                 )
         return flat
-
 
 
 def _value_of(func: Function, level: Batching, output: Any, dim: int | None) -> Any:

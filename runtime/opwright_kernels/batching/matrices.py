@@ -85,9 +85,7 @@ def matmul(info: Any, in_dims: Any, self: Operand, other: Operand) -> Any:
     aten = opwright.ops.aten
     ranks = rank(self, in_dims[0]), rank(other, in_dims[1])
     if 0 in ranks:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {ranks[0]}D and {ranks[1]}D"
-        )
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {ranks[0]}D and {ranks[1]}D")
     if in_dims[1] is None and ranks[1] <= 2:
         return aten.matmul(first(self, in_dims[0]), other), 0
     one, two = every(info, self, in_dims[0]), every(info, other, in_dims[1])
