@@ -63,6 +63,15 @@ def test_the_fake_transformer_takes_no_memory() -> None:
     assert memory is not None and float(memory[1]) < 20
 
 
+def test_gradients_of_each_sample() -> None:
+    printed = run(str(ROOT / "examples" / "per_sample_gradients.py"), cwd=ROOT)
+    assert "'weight1': (64, 16, 4)" in printed
+    apart = re.search(r"at most (\S+) apart", printed)
+    assert apart is not None and float(apart[1]) < 1e-4
+    losses = [float(found) for found in re.findall(r"loss ([0-9.]+)", printed)]
+    assert len(losses) == 3 and losses[-1] < losses[0]
+
+
 def test_a_folder_called_opwright_hides_nothing(tmp_path: Path) -> None:
     """The folder of a clone has this name, and scripts stand beside it; `make` sees to it."""
     (tmp_path / "opwright").mkdir()

@@ -13,6 +13,7 @@ from pipeline import generate, imported, new_namespace
 import opwright
 from opwright import Tensor, bfloat16, float16, float32, float64
 from opwright.fake import FakeTensorMode
+from opwright_codegen.cli import main
 
 SCHEMAS = """
 - func: NS::seen(Tensor self, Tensor? other=None, *, ScalarType? dtype=None) -> Tensor
@@ -101,3 +102,11 @@ def test_a_banned_operator_says_what_to_do(tmp_path: Path) -> None:
             ops.seen(short())
         with opwright.autocast("cpu", enabled=False):
             assert ops.seen(short()).dtype == float16
+
+
+def test_show_has_the_policy_and_the_line_of_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "mv"]) == 0
+    shown = capsys.readouterr().out
+    assert "  autocast  CUDA lower_precision\n" in shown
+    assert 'mv_default = autocast_wrapper("aten::mv", CUDA="lower_precision")' in shown
+    assert "dot_default" not in shown.partition("autograd/")[0]

@@ -38,7 +38,7 @@ OTHERS: dict[str, Action] = {
     "x.resize_(2)": lambda t, x: x.resize_(2) if x.numel() >= 2 else None,
     "x[x > 0] = 1": lambda t, x: x.__setitem__(x > 0, 1.0),
     "x[[0]] += 1": lambda t, x: x.__setitem__([0], x[[0]] + 1),
-    "x[::2].mul_(-1)": lambda t, x: x[::2].mul_(-1),
+    "x[::2].neg_()": lambda t, x: x[::2].neg_(),
     "x.view_as_complex": lambda t, x: t.view_as_complex(x[..., :2].contiguous()),
     "view_as_real(x).mul_(2)": lambda t, x: t.view_as_real(x).mul_(2),
     "x.diagonal().add_(1)": lambda t, x: x.diagonal().add_(1),

@@ -17,7 +17,7 @@ PLACES = st.integers(0, 20)
 
 
 def steps(names: list[str]) -> st.SearchStrategy[list[Step]]:
-    return st.lists(st.builds(Step, st.sampled_from(sorted(names)), PLACES, PLACES), min_size=5, max_size=25)
+    return st.lists(st.builds(Step, st.sampled_from(sorted(names)), PLACES, PLACES), min_size=5, max_size=200)
 
 
 @given(steps([*ACTIONS]), st.integers(0, 100), st.sampled_from(DTYPES))

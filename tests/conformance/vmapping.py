@@ -9,7 +9,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from sampling import Sample, describe
+from sampling import Sample
 
 import opwright
 
@@ -88,9 +88,7 @@ def cases(name: str, sample: Sample, is_inplace: bool) -> Iterator[Case]:
     for number, places in enumerate(chosen):
         wheres = ("front", "back", "last") if number == 0 else (("front", "back")[number % 2],)
         for where in ("front",) if name in BY_LAYOUT else wheres:
-            dims = tuple(
-                _dim(where, array.ndim) if place in places else None for place, array in enumerate(arrays)
-            )
+            dims = tuple(_dim(where, array.ndim) if place in places else None for place, array in enumerate(arrays))
             stacks = tuple(_samples(array) if place in places else (array,) for place, array in enumerate(arrays))
             yield Case(name, sample, stacks, dims, is_inplace)
 
@@ -189,7 +187,11 @@ def _unless_refused(case: Case) -> str | None:
 
 def difference(result: Any, wanted: Any) -> str:
     """Say how a batched result differs from those of samples; '' where it does not."""
-    want = np.array([np.array([plain(each) for each in row]) for row in wanted]) if isinstance(wanted[0], list) else np.array([plain(each) for each in wanted])
+    want = (
+        np.array([np.array([plain(each) for each in row]) for row in wanted])
+        if isinstance(wanted[0], list)
+        else np.array([plain(each) for each in wanted])
+    )
     one = wanted[0][0] if isinstance(wanted[0], list) else wanted[0]
     got = plain(result)
     if got.shape != want.shape:
@@ -205,16 +207,48 @@ def difference(result: Any, wanted: Any) -> str:
 
 def plain(value: Any) -> Array:
     """An array that NumPy compares."""
-    array = np.asarray(value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy())
+    array = np.asarray(
+        value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy()
+    )
     return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 or array.dtype == np.float16 else array
+
+
+# -- no samples
+
+
+def empty_problem(case: Case) -> str | None:
+    """Say where the call without samples gives another shape or dtype than one with some; None where it does not."""
+    case = same(case)
+    if case.is_inplace and case.dims[0] is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = looped(case)[0]
+        except Exception:
+            return None
+        given = [
+            tensor(s[0]) if dim is None else opwright.stack([tensor(s[0])], dim).narrow(dim, 0, 0)
+            for s, dim in zip(case.stacks, case.dims, strict=True)
+        ]
+        try:
+            found = leaves(opwright.vmap(lambda *tensors: case.call(tensors), case.dims)(*given))
+        except Exception as error:
+            return f"{case}: without samples: {type(error).__name__}: {error}"
+    for got, want in zip(found, wanted, strict=True):
+        if tuple(got.shape) != (0, *want.shape) or got.dtype is not want.dtype:
+            return f"{case}: without samples: {tuple(got.shape)} {got.dtype}, a sample is {tuple(want.shape)}"
+    return None
 
 
 # -- gradients
 
 
 def gradient_problem(case: Case) -> str | None:
-    """Say where gradients through `vmap`, and those that `vmap` of `grad` gives, differ from those of samples; None where
-    nothing does, or a sample has none."""
+    """Say where gradients through `vmap`, and those that `vmap` of `grad` gives, differ from those of samples.
+
+    None where nothing does, or a sample has none.
+    """
     inputs = [place for place, stack in enumerate(case.stacks) if stack[0].dtype.kind == "f" and stack[0].itemsize >= 4]
     if not inputs or case.is_inplace or not all(np.isfinite(case.stacks[place][0]).all() for place in inputs):
         return None

@@ -309,6 +309,58 @@ def test_nothing_is_kept() -> None:
     assert seen() is None
 
 
+def nonzeros(x: Tensor) -> tuple[Tensor, Tensor]:
+    places = opwright.nonzero(x)
+    places[:, 0].mul_(2)
+    turned = places.t()
+    turned.sub_(1)
+    return places, turned.reshape(-1)
+
+
+def parts(x: Tensor) -> Tensor:
+    first, second = x.split([2, x.shape[0] - 2])
+    first.add_(1)
+    second.t().mul_(2)
+    x.view(-1)[1:].sin_()
+    x.expand(2, *x.shape)[0].add_(1)
+    x.unfold(0, 2, 2).mul_(2)
+    x.diagonal().zero_()
+    return x
+
+
+def chosen(x: Tensor) -> Tensor:
+    found = x[x > 2]
+    found.mul_(3)
+    x[x > 5] = 0
+    return found
+
+
+OF_ANY_SIZE: dict[str, Callable[[Tensor], Any]] = {
+    "nonzeros": nonzeros,
+    "parts": parts,
+    "chosen": chosen,
+    "turned": lambda x: x.t_().add_(1),
+    "resized": lambda x: x.clone().resize_(2).fill_(1),
+    "out": lambda x: opwright.add(x, 1, out=opwright.empty(0)),
+    "strided": lambda x: (x.as_strided((2, 2), (1, 1)).sum(), x.as_strided((2,), (3,)).mul_(2).sum()),
+}
+
+
+@pytest.mark.parametrize("name", OF_ANY_SIZE)
+@pytest.mark.filterwarnings("ignore")
+def test_traces_run_at_other_sizes(name: str) -> None:
+    program = OF_ANY_SIZE[name]
+    graph = make_fx(functionalize(program), tracing_mode="symbolic")(opwright.arange(15.0).reshape(5, 3))
+    ours, eager = (opwright.arange(28.0).reshape(7, 4) for _ in range(2))
+    results, expected = graph(ours), program(eager)
+    assert [each.tolist() for each in leaves(results)] == [each.tolist() for each in leaves(expected)]
+    assert (ours.stride(), ours.tolist()) == (eager.stride(), eager.tolist())
+
+
+def leaves(value: Any) -> list[Tensor]:
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
 def test_fake_tensors_get_no_further_guards() -> None:
     from opwright.symbolic import ShapeEnv
 

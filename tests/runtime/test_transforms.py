@@ -165,6 +165,11 @@ def test_tensors_that_outlive_their_transform() -> None:
     grad(hands_out)(X)
 
 
+def test_the_key_of_transforms_included_by_hand() -> None:
+    with opwright.state.include_keys("FrontMode"):
+        assert (X + X).tolist() == [0.6, -2.4, 4.0]
+
+
 def test_tensors_of_a_level_are_not_copied_by_pickle() -> None:
     def copies(x: Any) -> Any:
         for copied in (pickle.dumps, copy.deepcopy):

@@ -187,9 +187,7 @@ def _passed(call: Call, rule: KernelFunction) -> Iterator[tuple[str, Formula]]:
 _NUMBERS: Final = frozenset(("Dim", "Dims", "NewDim", "Size", "Shifts", "Spatial", "Reduction", "EmptyIsAll"))
 
 
-def family(
-    positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool
-) -> Family | None:
+def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool) -> Family | None:
     """Return the family of an operator whose arguments play these roles, None where they say nothing of it.
 
     `positions` are arguments by the role of the parameter that they are passed for, `constants` what else is passed.

@@ -12,7 +12,10 @@ __all__ = ["plain", "role_of"]
 
 # By role, the annotation that it stands for.
 _ROLES: Final = {
-    **dict.fromkeys(("Elementwise", "Mask", "Target", "Along", "Vectors", "Matrices", "Channels", "Images", "Columns", "Batches"), "Any"),
+    **dict.fromkeys(
+        ("Elementwise", "Mask", "Target", "Along", "Vectors", "Matrices", "Channels", "Images", "Columns", "Batches"),
+        "Any",
+    ),
     **dict.fromkeys(("Dim", "NewDim", "Spatial", "Reduction"), "int"),
     **dict.fromkeys(("Dims", "Size", "Shifts"), "Sequence[int]"),
     "EmptyIsAll": "bool",

@@ -12,6 +12,7 @@ RULES: dict[str, Family] = {
     "mv": Product("(m,k),(k)->(m)", 0, 1),
     "dot": Product("(n),(n)->()", 0, 1),
     "vdot": Product("(n),(n)->()", 0, 1),
+    "matmul": ByHand("opwright_kernels.batching.matrices", "matmul"),
     "linalg_cross": Along(0, 1, dim=2),
     "addmm": Product("(m,k),(k,n)->(m,n)", 1, 2, 0, 3, 4),
     "addmv": Product("(m,k),(k)->(m)", 1, 2, 0, 3, 4),

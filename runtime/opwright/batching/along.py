@@ -81,7 +81,7 @@ class Along:
         for place, value in zip(self.operands, values, strict=True):
             found[place] = value
         for place in self.sizes:
-            found[place] = [level.size, *found[place]]
+            found[place] = [level.size, *_without_unknown(level, args, found[place])]
         for place in self.dims:
             given = found[place]
             is_list = "[" in operator.signature.types[place]
@@ -115,8 +115,8 @@ class Along:
         return tuple([kept(each) for each in result]) if isinstance(result, tuple) else kept(result)
 
     def _of_numbers(self, level: Batching, operator: Operator, args: Sequence[Any]) -> Any:
-        """Return the result where an operand has no dimensions, which then stands for one with a single one: as a sample
-        gives it."""
+        """Return the result where an operand has no dimensions: it stands for one with a single one, and a sample says
+        what the result looks like."""
         one = call_sample(level, operator, args)
         values = [self._value(level, args, place) for place in self.operands]
         values = [
@@ -143,6 +143,14 @@ def _like(level: Batching, value: Any, one: Any) -> Any:
     if not value.numel() and one.numel():
         return level.repeated(one)
     return aten["reshape.default"](value, [level.size, *one.shape])
+
+
+def _without_unknown(level: Batching, args: Sequence[Any], sizes: Sequence[int]) -> Sequence[int]:
+    """Return sizes with the one that -1 stands for, where there are no samples that it would follow from."""
+    if level.size != 0 or -1 not in sizes:
+        return sizes
+    known = -math.prod(sizes)
+    return [math.prod(args[0].shape) // known if each == -1 and known > 0 else each for each in sizes]
 
 
 def _places(given: Places) -> tuple[int, ...]:
@@ -217,9 +225,8 @@ def _along_one(operator: Operator) -> tuple[Operator, int] | None:
     for overload in packet.overloads():
         other: Operator = getattr(packet, overload)
         signature = other.signature
-        if other is not operator and not signature.written and "dim" in signature.positions:
-            if names <= set(signature.names) and "?" not in signature.types[0]:
-                dim = signature.positions["dim"]
-                if signature.types[dim].startswith("int"):
-                    return other, dim
+        dim = signature.positions.get("dim", -1)
+        takes_all = other is not operator and names <= set(signature.names) and not signature.written
+        if takes_all and dim >= 0 and signature.types[dim].startswith("int"):
+            return other, dim
     return None

@@ -23,7 +23,9 @@ def inplace_view_rule(operator: Operator) -> BatchRule:
 
     def rule(level: Batching, *args: Any) -> Any:
         if functional is None or not level.is_batched(args[0]):
-            raise RuntimeError(f"vmap: {operator.name} changes the memory of a tensor, which is not possible under vmap")
+            raise RuntimeError(
+                f"vmap: {operator.name} changes the memory of a tensor, which is not possible under vmap"
+            )
         token = set_modes(level.within())
         try:
             result = functional(*args)

@@ -22,8 +22,8 @@ __all__ = ["Product", "Reducing"]
 class Product:
     """The family of products of two operands whose dimensions have names, as in `(m,k),(k,n)->(m,n)`.
 
-    A dimension that both operands have and the result has not is summed over. `added`, `beta` and `alpha` are positions,
-    of what is added and of the factors. `conjugate`: the first operand is conjugated (`vdot`).
+    A dimension that both operands have and the result has not is summed over. `added`, `beta` and `alpha` are
+    positions, of what is added and of the factors. The first operand of `vdot` is conjugated.
     """
 
     __slots__ = ("added", "alpha", "beta", "first", "second", "signature")

@@ -149,8 +149,8 @@ def _inplace_rule(operator: Operator) -> BatchRule:
             if others:
                 raise RuntimeError(unbatched_write(operator, args))
             raise RuntimeError(
-                f"vmap: {operator.name}: Cannot ask for different inplace randomness on an unbatched tensor: all samples "
-                "would see the same numbers. Make it of a batched tensor first (new_empty, clone, …)"
+                f"vmap: {operator.name}: Cannot ask for different inplace randomness on an unbatched tensor: all "
+                "samples would see the same numbers. Make it of a batched tensor first (new_empty, clone, …)"
             )
         operator.call(level.front(args[0]), *[mapped(value, level.expanded) for value in args[1:]])
         return args[0]

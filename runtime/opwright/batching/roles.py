@@ -62,15 +62,15 @@ def _words(annotation: Any) -> list[str]:
     if id(annotation) in _NAMES:
         return [_NAMES[id(annotation)]]
     parts = getattr(annotation, "__args__", ())
-    return [word for part in parts for word in _words(part)] or [getattr(annotation, "__name__", "").replace("Type", "")]
+    return [word for part in parts for word in _words(part)] or [
+        getattr(annotation, "__name__", "").replace("Type", "")
+    ]
 
 
 # The same text stands in `opwright_codegen.bindings.batches`.
 
 
-def _family(
-    positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool
-) -> Family | None:
+def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool) -> Family | None:
     def of(*names: str) -> tuple[int, ...]:
         return tuple([position for role, position in positions if role in names])
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, get_args
 
+from opwright.arrays.devices import shape_of
 from opwright.batching.batching import Batching, Randomness
 from opwright.dispatch.aten import aten
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -34,14 +35,43 @@ def vmap(
     if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0, got {chunk_size!r}")
 
+    is_simple = type(in_dims) is int and type(out_dims) is int and chunk_size is None
+
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if is_simple and not kwargs and (size := _size_of(args, in_dims)) is not None:
+            return _simple(func, in_dims, out_dims, args, size, randomness)
         call = _Call(func, in_dims, out_dims, args, kwargs)
         if chunk_size is None or chunk_size >= call.size:
             return call.whole(randomness)
         return call.in_chunks(chunk_size, randomness)
 
     return wrapped
+
+
+def _size_of(args: tuple[Any, ...], dim: int) -> int | None:
+    """Return the number of samples where all arguments are tensors with this dimension, and agree; else None."""
+    size = None
+    for each in args:
+        if type(each) is not Tensor:
+            return None
+        shape = shape_of(each.array)
+        if not -len(shape) <= dim < len(shape) or (size is not None and size != shape[dim]):
+            return None
+        size = shape[dim]
+    return size
+
+
+def _simple(func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], size: int, randomness: Randomness) -> Any:
+    """Return what `_Call` gives where arguments are tensors and the dimensions numbers."""
+    with Batching(size, randomness) as level:
+        given = [level.put(each, in_dim if in_dim >= 0 else in_dim + len(shape_of(each.array))) for each in args]
+        output = func(*given)
+        results, spec = ([output], None) if type(output) is Tensor else tree_flatten(output)
+        values = [_value_of(func, level, each, out_dim) for each in results]
+    if spec is None:
+        return _placed(values[0], out_dim)
+    return tree_unflatten([_placed(each, out_dim) for each in values], spec)
 
 
 class _Call:
@@ -140,7 +170,7 @@ class _Call:
             output = self.func(*tree_unflatten(given, self.spec), **tree_unflatten(by_name, self.named_spec))
             results, spec = tree_flatten(output)
             dims = self._out_dims(spec)
-            values = [self._value(level, each, dim) for each, dim in zip(results, dims, strict=True)]
+            values = [_value_of(self.func, level, each, dim) for each, dim in zip(results, dims, strict=True)]
         return values, spec, dims
 
     def _out_dims(self, spec: TreeSpec) -> list[int | None]:
@@ -160,23 +190,24 @@ class _Call:
                 )
         return flat
 
-    def _value(self, level: Batching, output: Any, dim: int | None) -> Any:
-        if not isinstance(output, Tensor):
-            raise ValueError(
-                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(output)}. Did you "
-                "mean to set out_dims= to None for output?"
-                if dim is None
-                else f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(output)} as a "
-                "return."
-            )
-        if dim is None:
-            if level.is_batched(output):
-                raise ValueError(
-                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
-                )
-            return output
-        found = level.front(output)
-        return level.repeated(output) if found is None else found
+
+def _value_of(func: Function, level: Batching, output: Any, dim: int | None) -> Any:
+    """Return the value of a result, its samples first. Raises ValueError for what is no tensor."""
+    if not isinstance(output, Tensor):
+        name = _name_of(func)
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you "
+            "mean to set out_dims= to None for output?"
+            if dim is None
+            else f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)} as a return."
+        )
+    if dim is None:
+        if level.is_batched(output):
+            name = _name_of(func)
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return output
+    found = level.front(output)
+    return level.repeated(output) if found is None else found
 
 
 _ATOMS: Final = (int, type(None))

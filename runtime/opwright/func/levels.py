@@ -28,7 +28,7 @@ from opwright.keys import (
 from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped, tensor_places, values_at
-from opwright.state import MODES, Modes, active_modes, reset_modes, set_modes
+from opwright.state import MODES, Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ class Differentiation(Interpreter):
                         keys |= 0 if value is None else value.keys
             at = self.modes_at(modes)
             keys = (keys | at.include) & at.mask
-            token = set_modes(at)
-            try:
+            try:  # (Note [Interrupted blocks])
+                set_modes(at)
                 return (table.get(keys) or operator.resolve(keys))(*lifted)
             finally:
-                reset_modes(token)
+                set_modes(modes)
 
         return serve
 
@@ -97,11 +97,11 @@ class Differentiation(Interpreter):
             now = active_modes()
             assert now is not None  # the level is on
             values = [values_at(self, value) for value in given]
-            token = set_modes(self.below(now))
             try:
+                set_modes(self.below(now))
                 result = function.apply(*values, **named)
             finally:
-                reset_modes(token)
+                set_modes(now)
             known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
             return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
 

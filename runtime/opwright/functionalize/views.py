@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.formats import MemoryFormat
-from opwright.arrays.layouts import is_contiguous, is_dense, span
+from opwright.arrays.layouts import span
 from opwright.arrays.sizes import statically_known_true
 from opwright.arrays.view_layouts import view_strides
 from opwright.dispatch.aten import aten
@@ -114,14 +114,39 @@ def restored(value: Tensor, layout: Layout, *, is_copy: bool) -> Tensor:
     shape, strides, _ = layout
     if has_strides(value, strides):
         return value
-    if is_contiguous(shape, strides):
+    if _is_row_major(shape, strides):
         return _packed(value)
-    if is_copy or not is_dense(shape, strides):
+    order = None if is_copy else _order(shape, strides)
+    if order is None:
         return value
-    order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
     packed = _packed(aten["permute.default"](value, order))
     result: Tensor = aten["permute.default"](packed, [order.index(dim) for dim in range(len(order))])
     return result
+
+
+def _is_row_major(shape: Sequence[Any], strides: Sequence[Any]) -> bool:
+    step: Any = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if not (statically_known_true(stride == step) or statically_known_true(size < 2)):
+            return False
+        step = step * size
+    return True
+
+
+def _order(shape: Sequence[Any], strides: Sequence[Any]) -> list[int] | None:
+    """Return the dimensions, slowest first, of memory that surely has no gaps; None where that is not known."""
+    order = [dim for dim, size in enumerate(shape) if type(size) is int and size < 2]
+    rest = [dim for dim in range(len(shape)) if dim not in order]
+    fastest_first: list[int] = []
+    step: Any = 1
+    while rest:
+        found = next((dim for dim in rest if statically_known_true(strides[dim] == step)), None)
+        if found is None:
+            return None
+        fastest_first.append(found)
+        rest.remove(found)
+        step = step * shape[found]
+    return order + fastest_first[::-1]
 
 
 def has_strides(value: Tensor, strides: Sequence[Any]) -> bool:

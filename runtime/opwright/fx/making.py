@@ -153,31 +153,27 @@ class _Inputs:
             return fakes.shape_env.create_symbol(value, name)
         return value
 
-    def guards(self) -> Guards:
-        """Return what was taken to hold of the inputs."""
+    def guards(self) -> Callable[[], Guards]:
+        """Return what says in words what was taken to hold of the inputs."""
         env = None if self._recorder.fakes is None else self._recorder.fakes.shape_env
-        conditions = [] if env is None else [
-            Condition(str(each.expression), expression_of(each.expression.origin), each.value, str(each.location or ""))
-            for each in [*_ranges(self._recorder), *env.guards]
-        ]  # fmt: skip
-        return Guards(
-            tuple([_input_guard(node.name, node.meta["val"]) for node in self.nodes]),
-            tuple(conditions),
-            tuple(self.same),
-            self.spec,
-        )
+        sizes = self._recorder.sizes
+        names = [] if env is None or sizes is None else [name for name in sizes.origins if name in env.symbols]
+        branches = [] if env is None else list(env.guards)
+        inputs = [(node.name, node.meta["val"]) for node in self.nodes]
+        same, spec = tuple(self.same), self.spec
 
+        def worded() -> Guards:
+            ranges = [] if env is None else env._range_guards(names)
+            conditions = [Condition(str(each), expression_of(each.origin), True) for each in ranges]
+            conditions += [
+                Condition(
+                    str(each.expression), expression_of(each.expression.origin), each.value, str(each.location or "")
+                )
+                for each in branches
+            ]
+            return Guards(tuple([_input_guard(*each) for each in inputs]), tuple(conditions), same, spec)
 
-def _ranges(recorder: Recorder) -> list[Any]:
-    """Return the guards that symbols of inputs have from the start."""
-    from opwright.symbolic import Guard
-
-    assert recorder.fakes is not None and recorder.sizes is not None
-    env = recorder.fakes.shape_env
-    assert env is not None
-    return [
-        Guard(each, True, None) for each in env._range_guards([n for n in recorder.sizes.origins if n in env.symbols])
-    ]
+        return worded
 
 
 def _input_guard(name: str, value: Any) -> InputGuard:

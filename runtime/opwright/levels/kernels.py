@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opwright.keys import BACK_MODE
+from opwright.keys import BACK_MODE, FRONT_MODE
 from opwright.levels.inside import InsideArray, put_inside
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.state import active_modes, reset_modes, set_modes
+from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def front_of(operator: Operator) -> Function:
     def front(*args: Any) -> Any:
         modes = active_modes()
         if modes is None or modes.top is None:
-            return operator.call(*[mapped(value, _out_of_closed) for value in args])
+            return _call_outside(operator, modes, args)
         top = modes.top
         serve = known.get(type(top))
         if serve is None:
@@ -64,11 +64,11 @@ def back_of(operator: Operator) -> Function:
         below = top.below(modes)
         if below is not None:
             keys = (keys | below.include) & below.mask
-        token = set_modes(below)
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(below)
             result = (table.get(keys) or operator.resolve(keys))(*values)
         finally:
-            reset_modes(token)
+            set_modes(modes)
         if is_simple and not any(values[place] is result for place in plain):
             return put_inside(result, top, keys=BACK_MODE)
         return inside_results(operator, top, args, values, result)
@@ -101,6 +101,17 @@ def values_at(level: Interpreter, value: Any) -> Any:
 
 def _is_at(tensor: Tensor, level: Interpreter) -> bool:
     return isinstance(tensor.array, InsideArray) and tensor.array.level is level
+
+
+def _call_outside(operator: Operator, modes: Modes | None, args: tuple[Any, ...]) -> Any:
+    """Call an operator where no transform is on: with tensors that outlived theirs, or with the key included."""
+    values = [mapped(value, _out_of_closed) for value in args]
+    try:
+        if modes is not None:
+            set_modes(Modes(modes.include & ~FRONT_MODE, modes.mask))
+        return operator.call(*values)
+    finally:
+        set_modes(modes)
 
 
 def _out_of_closed(tensor: Tensor) -> Tensor:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, every, first, spread
+from opwright_kernels.batching.operands import Operand, every, first, rank, spread
 
-__all__ = ["added_outer", "block_diagonal", "check_all", "check_errors", "solve"]
+__all__ = ["added_outer", "block_diagonal", "check_all", "check_errors", "matmul", "solve"]
 
 
 def solve(info: Any, in_dims: Any, A: Operand, B: Operand, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -78,3 +78,21 @@ def check_errors(info: Any, in_dims: Any, info_: Operand, api_name: str, *, is_m
     """Raise the error that a decomposition of any sample had."""
     opwright.ops.aten._linalg_check_errors(first(info_, in_dims[0]), api_name, is_matrix=False)
     return (), ()
+
+
+def matmul(info: Any, in_dims: Any, self: Operand, other: Operand) -> Any:
+    """Return products of matrices or vectors, before whose dimensions batches broadcast."""
+    aten = opwright.ops.aten
+    ranks = rank(self, in_dims[0]), rank(other, in_dims[1])
+    if 0 in ranks:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {ranks[0]}D and {ranks[1]}D")
+    if in_dims[1] is None and ranks[1] <= 2:
+        return aten.matmul(first(self, in_dims[0]), other), 0
+    one, two = every(info, self, in_dims[0]), every(info, other, in_dims[1])
+    one = aten.unsqueeze(one, 1) if ranks[0] == 1 else one
+    two = aten.unsqueeze(two, -1) if ranks[1] == 1 else two
+    ndim = max(one.ndim, two.ndim) - 1
+    found = aten.matmul(spread(one, ndim), spread(two, ndim))
+    if ranks[0] == 1:
+        found = aten.squeeze.dim(found, -2)
+    return (aten.squeeze.dim(found, -1) if ranks[1] == 1 else found), 0

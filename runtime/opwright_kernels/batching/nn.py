@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, every, first, sample_numbers, spread
+from opwright_kernels.batching.operands import Operand, every, first, sample_numbers, spread, without_samples
 
 __all__ = ["batch_norm", "batch_norm_no_stats", "class_loss", "convolution", "embedding", "group_norm", "layer_norm"]
 
@@ -29,6 +30,9 @@ def convolution(
 ) -> Any:
     """Return convolutions: the batch is folded into N, or into channels and groups where there are many weights."""
     convolve = opwright.ops.aten.convolution
+    if info.batch_size == 0:
+        options = (stride, padding, dilation, transposed, output_padding, groups)
+        return without_samples(convolve, in_dims, (input, weight, bias, *options))
     rest = (stride, padding, dilation, transposed, output_padding)
     if in_dims[1] is None and in_dims[2] is None:
         value = first(input, in_dims[0])
@@ -95,19 +99,34 @@ def batch_norm(
     eps: float,
 ) -> Any:
     """Return batches normalized by channel: those of all samples are channels of one batch."""
+    if info.batch_size == 0:
+        function = partial(_normalized, training=training, momentum=momentum, eps=eps)
+        return without_samples(function, in_dims[:5], (input, weight, bias, running_mean, running_var))
     value = every(info, input, in_dims[0])
     given = [
         None if each is None else _merged(every(info, each, dim), 0)
         for each, dim in zip((weight, bias, running_mean, running_var), in_dims[1:5], strict=True)
     ]
     images = _merged(value.movedim(0, 1), 1)
-    if running_mean is None:
-        found = opwright.ops.aten._native_batch_norm_legit.no_stats(images, *given[:2], training, momentum, eps)
-    else:
-        found = opwright.ops.aten._native_batch_norm_legit_functional(images, *given, training, momentum, eps)
+    found = _normalized(images, *given, training=training, momentum=momentum, eps=eps)
     out = found[0].reshape([images.shape[0], info.batch_size, value.shape[2], *images.shape[2:]])
     parts = [_split(each, info.batch_size) for each in found[1:]]
     return (out, *parts), (1, *[0] * len(parts))
+
+
+def _normalized(
+    images: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    **options: Any,
+) -> tuple[Operand, ...]:
+    aten = opwright.ops.aten
+    if running_mean is None:
+        return tuple(aten._native_batch_norm_legit.no_stats(images, weight, bias, **options))
+    operands = (images, weight, bias, running_mean, running_var)
+    return tuple(aten._native_batch_norm_legit_functional(*operands, **options))
 
 
 def batch_norm_no_stats(

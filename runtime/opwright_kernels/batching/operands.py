@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import opwright
 
-__all__ = ["Operand", "every", "first", "flattened", "rank", "sample_numbers", "spread"]
+__all__ = ["Operand", "every", "first", "flattened", "rank", "sample_numbers", "spread", "without_samples"]
 
 Operand = Any  # a Tensor
 
@@ -22,6 +24,18 @@ def every(info: Any, value: Operand, dim: int | None) -> Operand:
     if dim is None:
         return opwright.ops.aten.expand(value, [info.batch_size, *value.shape])
     return first(value, dim)
+
+
+def without_samples(function: Callable[..., Any], in_dims: Any, args: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the answer of a rule for a batch without samples: the function is called with one of zeros."""
+    given = [
+        value if dim is None else value.new_zeros([size for place, size in enumerate(value.shape) if place != dim])
+        for value, dim in itertools.zip_longest(args, in_dims)
+    ]
+    found = function(*given)
+    if isinstance(found, tuple):
+        return tuple([each.new_zeros([0, *each.shape]) for each in found]), tuple([0] * len(found))
+    return found.new_zeros([0, *found.shape]), 0
 
 
 def rank(value: Operand, dim: int | None) -> int:

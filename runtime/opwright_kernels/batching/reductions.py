@@ -1,4 +1,4 @@
-"""Extremes and medians of all elements: their gradient goes to all of these that are equal, so that no index is chosen."""
+"""Extremes and medians of all elements: their gradient goes to all that are equal, so that no index is chosen."""
 
 from __future__ import annotations
 

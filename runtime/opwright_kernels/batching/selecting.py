@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import INEXACT
+from opwright.arrays.dtypes import INEXACT, bool_
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "index_select", "masked_scatter", "put", "select_scatter", "take"]
+__all__ = [
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_reduce",
+    "index_select",
+    "masked_scatter",
+    "put",
+    "select_scatter",
+    "take",
+]
 
 
 def index_select(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand) -> Any:
@@ -81,7 +91,7 @@ def index_add(
     """Return `self` with slices of `source` added at the places that an index names."""
     value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
     if given.dtype not in INEXACT:
-        alpha = int(alpha)
+        alpha = bool(alpha) if given.dtype is bool_ else int(alpha.real)
     if alpha != 1:
         given = opwright.ops.aten.mul.Scalar(given, alpha).to(given.dtype)
     return _numbers(opwright.ops.aten.scatter_add(value, place, positions, given), is_number), 0
@@ -166,8 +176,8 @@ def put(info: Any, in_dims: Any, self: Operand, index: Operand, source: Operand,
 
 
 def masked_scatter(info: Any, in_dims: Any, self: Operand, mask: Operand, source: Operand) -> Any:
-    """Return `self` with elements of `source`, one after the other, where a mask is true. Raises RuntimeError where there
-    are too few of them."""
+    """Return `self` with elements of `source`, one after the other, where a mask is true. Raises RuntimeError for too
+    few of them."""
     aten = opwright.ops.aten
     value, chosen = every(info, self, in_dims[0]), every(info, mask, in_dims[1])
     ndim = max(value.ndim, chosen.ndim) - 1

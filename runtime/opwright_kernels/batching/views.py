@@ -104,9 +104,7 @@ def permute(info: Any, in_dims: Any, self: Operand, dims: Sequence[int]) -> Any:
         )
     for dim in dims:
         if not -own <= dim < own:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-own}, {own - 1}], but got {dim})"
-            )
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-own}, {own - 1}], but got {dim})")
     return opwright.ops.aten.permute(value, [0, *[dim % own + 1 for dim in dims]]), 0
 
 

@@ -80,6 +80,22 @@ def test_several_results_lists_and_factories() -> None:
         assert facts(made) == ((3, 3), (3, 1), opwright.float64, "cuda")
 
 
+def test_a_device_that_the_formula_names() -> None:
+    library = Library("formed", "FRAGMENT")
+    for name, schema, formula in [
+        ("row", "(Tensor x, Device? device=None) -> Tensor", "empty([x.shape[0]], dtype=x.dtype, device=device)"),
+        ("pair", "(Tensor x, Device d) -> (Tensor, Tensor)", "empty([2]), empty([2], device=d)"),
+    ]:
+        library.define(f"{name}{schema}")
+        register_meta(f"formed::{name}", formula, lib=library)
+    mode = FakeTensorMode()
+    with mode:
+        x = opwright.ones(3, device="cuda")
+    row, pair = opwright.ops.formed.row, opwright.ops.formed.pair
+    devices = [row(x), row(x, "cpu"), row(x, "cuda:1"), row(x.to("meta")), *pair(x, "cpu")]
+    assert [str(each.device) for each in devices] == ["cuda", "cpu", "cuda:1", "meta", "cuda", "cpu"]
+
+
 def test_sizes_that_are_not_known() -> None:
     @custom_op("formed::product", mutates_args=(), meta='gufunc("(m,k),(k,n)->(m,n)", a, b)')
     def product(a: Tensor, b: Tensor) -> Tensor:
@@ -135,6 +151,22 @@ def test_a_formula_for_an_operator_of_a_library() -> None:
     opcheck(opwright.ops.formed.twice.default, (opwright.randn(2, 3),))
     with pytest.raises(opwright.DispatchError, match="does not exist"):
         register_meta("formed::thrice", "pointwise(x)", lib=library)
+
+
+def test_a_definition_that_is_run_again() -> None:
+    text = """
+@opwright.library.custom_op("formed::again", mutates_args=(), meta=META)
+def again(x: opwright.Tensor) -> opwright.Tensor:
+    return x.clone()
+"""
+    names: dict[str, Any] = {"opwright": opwright, "META": "pointwise(x)", "__name__": "__main__"}
+    exec(compile(text, "<cell>", "exec"), names)
+    for meta in ("like(x)", None):
+        names["META"] = meta
+        with pytest.warns(UserWarning, match="defined anew"):
+            exec(compile(text, "<cell>", "exec"), names)
+        found = FORMULAS.find("formed::again")
+        assert (None if found is None else found.text) == meta
 
 
 def test_arguments_may_be_called_anything() -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.dispatch import schema as _schema
-from opwright.dispatch.meta_formulas import MetaFormula
+from opwright.dispatch.meta_formulas import MetaFormula, RuleCall
 from opwright.dispatch.operator import Operator
+from opwright.fake.arrays import Place, place_on
 from opwright.fake.results import fake, new_fake, place_of
+from opwright.plans.plan import Plan
 from opwright.tensors.results import tensors_of
 from opwright.tensors.tensor import Tensor
 
@@ -35,6 +37,7 @@ def fake_by(operator: Operator, formula: MetaFormula) -> Callable[..., Any]:
     """Return the kernel of Meta that makes results as the formula says."""
     plans = formula.plans
     returns = operator.signature.returns
+    device_of = [_device_named(operator, call) for call in formula.calls]
 
     def call(*args: Any) -> Any:
         tensors = [tensor.array for tensor in tensors_of(args)]
@@ -43,11 +46,27 @@ def fake_by(operator: Operator, formula: MetaFormula) -> Callable[..., Any]:
             return new_fake(found) if returns == ("Tensor",) else [new_fake(plan) for plan in found]
         place = place_of(*tensors)
         if returns == ("Tensor",):
-            return fake(place, found)
-        made = [fake(place, plan) for plan in found]
+            return fake(_place(place, found, device_of[0], args), found)
+        named = device_of * len(found) if len(device_of) == 1 else device_of
+        made = [fake(_place(place, plan, name, args), plan) for plan, name in zip(found, named, strict=True)]
         return made if len(returns) == 1 else tuple(made)
 
     return call
+
+
+def _device_named(operator: Operator, call: RuleCall | None) -> int | None:
+    """Return the position of the argument that a rule is passed as the device; -1 where that is an expression."""
+    value = None if call is None else dict(call.keywords).get("device")
+    if value is None:
+        return None
+    return -1 if value.argument is None else operator.signature.positions[value.argument]
+
+
+def _place(place: Place, plan: Plan, device: int | None, args: tuple[Any, ...]) -> Place:
+    """Return where a result is: with the tensors, or on the device that the formula names."""
+    if device is None or (device >= 0 and args[device] is None) or plan.device == place.device:
+        return place
+    return place_on(plan.device) if place.mode is None else place.mode.place(plan.device)
 
 
 def _array(value: Any) -> Any:
