@@ -101,6 +101,10 @@ def _run(arguments: argparse.Namespace) -> int:
             return generate(job, arguments, sys.stdout)
         case "check":
             return check(job, sys.stdout)
+        case "build":
+            from opwright_codegen.commands.build import build
+
+            return build(job, config.native, arguments, sys.stdout)
         case _:
             from opwright_codegen.commands.show import show
 
@@ -125,6 +129,10 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+
+    command = commands.add_parser("build", parents=[inputs], help="compile the C kernels of a project, after generating it")
+    command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
+    command.set_defaults(schemas=(), check=False, diff=False, dry_run=False, depfile=None)
 
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
     command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")

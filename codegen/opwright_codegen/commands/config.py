@@ -6,7 +6,7 @@ import keyword
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ class Config:
 
     `output` is one folder, or one for each namespace. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
-    formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own.
+    formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
+    are C files and folders of them, by namespace.
     """
 
     root: Path
@@ -35,6 +36,7 @@ class Config:
     strict_kernels: bool = True
     derivatives: Path | None = None
     gradients: tuple[str, ...] = ("opwright_kernels.gradients",)
+    native: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     uses: tuple[str, ...] = ("opwright_aten",)
 
 
@@ -90,6 +92,7 @@ class _Reader:
             "derivatives": lambda key, value: root / self._text(key, value),
             "gradients": self._texts,
             "uses": self._modules,
+            "native": lambda key, value: self._native(key, value, root),
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):
@@ -110,6 +113,12 @@ class _Reader:
         if isinstance(value, dict):
             return {namespace: root / self._text(namespace, folder) for namespace, folder in value.items()}
         return root / self._text(key, value, "a folder, or a table from namespaces to folders,")
+
+    def _native(self, key: str, value: object, root: Path) -> dict[str, tuple[Path, ...]]:
+        """Return C files by namespace; those of all have the name ""."""
+        if not isinstance(value, dict):
+            return {"": tuple(root / text for text in self._texts(key, value))}
+        return {name: tuple(root / text for text in self._texts(key, found)) for name, found in value.items()}
 
     def _text(self, key: str, value: object, expected: str = "a text") -> str:
         if not _is_text(value):
