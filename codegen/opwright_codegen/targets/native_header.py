@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright_codegen.targets.native_c import FOLDER, CKernel
-from opwright_codegen.views.c_text import c_comment
+from opwright_codegen.views.c_text import c_block
 
 __all__ = ["TEMPLATE", "context", "file"]
 
@@ -23,11 +23,9 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
         return None
     shown = [
         {
-            "comment": [
-                *c_comment(kernel.declaration),
-                f"convention: {kernel.native.convention}",
-                *(c_comment(kernel.doc) if kernel.doc else ()),
-            ],
+            "comment": c_block(
+                kernel.declaration, f"convention: {kernel.native.convention}", *([kernel.doc] if kernel.doc else [])
+            ),
             "prototypes": [function.prototype for function in kernel.functions],
         }
         for kernel in kernels

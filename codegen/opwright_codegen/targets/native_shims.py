@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.targets.native_c import FOLDER, CFunction, CKernel, digest
-from opwright_codegen.views.c_text import c_comment, c_literal
+from opwright_codegen.views.c_text import c_block, c_literal
 
 __all__ = ["TEMPLATE", "context", "file", "module"]
 
@@ -40,7 +40,7 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
         {
             "name": kernel.native.name,
             "literal": c_literal(kernel.native.name),
-            "comment": c_comment(kernel.declaration),
+            "comment": c_block(kernel.declaration),
             "statements": list(_statements(kernel)),
         }
         for kernel in kernels

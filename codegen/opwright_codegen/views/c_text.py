@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright_codegen.views.names import Namer
 
-__all__ = ["c_comment", "c_literal", "c_name", "c_namer"]
+__all__ = ["c_block", "c_comment", "c_literal", "c_name", "c_namer"]
 
 _KEYWORDS: Final = frozenset(
     """
@@ -35,6 +35,12 @@ def c_comment(text: str, width: int = 116) -> list[str]:
         # (a line that begins with a slash would end the comment behind the star that each line begins with)
         lines += textwrap.wrap(shown, width, break_on_hyphens=False) or [""]
     return [f" {line}" if line.startswith("/") else line for line in lines]
+
+
+def c_block(*texts: str) -> str:
+    """Return a comment of the texts, one below the other."""
+    lines = [line for text in texts for line in c_comment(text)]
+    return "\n".join([f"/* {lines[0]}".rstrip(), *(f" * {line}".rstrip() for line in lines[1:]), " */"])
 
 
 def c_literal(text: str) -> str:

@@ -1,0 +1,89 @@
+"""C kernels as text: what of a schema reaches C can only be a comment, a literal or a name of ours."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opwright_codegen.views.c_text import c_block, c_literal, c_name, c_namer
+
+NATIVE = Path(__file__).parent / "cases" / "native" / "expected" / "native"
+compiler = shutil.which("cc")  # continuous integration has one
+needs_compiler = pytest.mark.skipif(compiler is None, reason="there is no C compiler")
+
+
+def compiled(folder: Path, text: str, *flags: str) -> Path:
+    """Compile C with all warnings as errors, those about trigraphs and joined comments among them."""
+    (folder / "made.c").write_text(text, encoding="utf-8")
+    headers = (f"-I{NATIVE}", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include())
+    command = ["cc", "-std=c11", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, *headers, "-c", "made.c"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "made.o"
+
+
+def symbols(made: Path) -> set[str]:
+    """Return what an object defines or needs of a project: names that the linker sees."""
+    found = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in found.splitlines() if not line.split()[-1].startswith(("Py", "_Py", "."))}
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [(), ("-std=c99", "-trigraphs"), ("-O3",)])
+def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """The schema of the case has ends of comments, backslashes, trigraphs and quotes in its texts."""
+    made = compiled(tmp_path, (NATIVE / "demo_shims.c").read_text(encoding="utf-8"), *flags)
+    assert not [name for name in symbols(made) if "evil" in name]
+    prototypes = set(re.findall(r"^int (\w+)\(", (NATIVE / "demo_kernels.h").read_text(encoding="utf-8"), re.MULTILINE))
+    assert len(prototypes) == 1 + 2 + 13 + 1
+    ours = {name for name in symbols(made) if name.startswith(("axpy", "words", "rows", "demo"))}
+    assert ours == prototypes
+
+
+@needs_compiler
+def test_the_header_can_be_read_alone(tmp_path: Path) -> None:
+    """Plain C: no type of Python or NumPy, and names of arguments that are words of C are others."""
+    header = (NATIVE / "demo_kernels.h").read_text(encoding="utf-8")
+    assert "Py" not in re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    compiled(tmp_path, header + "int used;\n", "-Wpedantic")
+    assert "int64_t _b" not in header
+    assert "const float _Complex *int_, int int__ndim" in header
+
+
+WORDS = [*"*/\\?\"'\n\r\t \x00\x0b\u2028\u202e%a<>=-()!ä", "*/", "??/", "/*", "//", "\\\n"]
+HOSTILE = st.lists(st.sampled_from(WORDS)).map("".join)
+
+
+@given(HOSTILE)
+def test_no_text_ends_a_comment(text: str) -> None:
+    shown = c_block(text, "more")
+    assert shown.index("*/") == len(shown) - 2
+    assert "/*" not in shown[1:]
+    assert "\\" not in shown
+    assert "??" not in shown
+    assert all(line.isprintable() for line in shown.split("\n"))
+
+
+@given(HOSTILE)
+def test_literals_are_their_text(text: str) -> None:
+    """Octal escapes alone: nothing that ends the literal, and no trigraph."""
+    literal = c_literal(text)
+    assert re.fullmatch(r'"(?:[^"\\\n?]|\\[0-7]{3})*"', literal)
+    assert literal[1:-1].encode().decode("unicode_escape").encode("latin-1").decode() == text
+
+
+@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True) | st.sampled_from(["int", "n", "_Bool", "I"]))
+def test_names_are_not_those_of_c(name: str) -> None:
+    namer = c_namer()
+    first, second = c_name(namer, name), c_name(namer, name)
+    assert first != second
+    assert not {first, second} & {"int", "I", "restrict", "void"}
+    assert not first.startswith("_")
