@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA")
 
-    command = commands.add_parser("build", parents=[inputs], help="compile the C kernels of a project, after generating it")
+    command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
     command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
     command.set_defaults(schemas=(), check=False, diff=False, dry_run=False, depfile=None)
 

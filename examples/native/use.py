@@ -1,9 +1,9 @@
 """The operators of this example called: with NumPy arrays, with tensors, for gradients, without data, in a batch."""
 
 import numpy as np
+from native_demo import ops
 
 import opwright
-from native_demo import ops
 from opwright.autograd import gradcheck
 from opwright.func import vmap
 

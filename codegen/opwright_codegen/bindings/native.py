@@ -27,7 +27,7 @@ class NativeArgument:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A C kernel: a function for each of `dtypes`, with `arguments` in the schema's order, and behind them `results`."""
+    """A C kernel: a function for each of `dtypes`, of `arguments` in the schema's order, then `results`."""
 
     name: str
     operator: str

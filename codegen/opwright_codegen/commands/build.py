@@ -54,7 +54,7 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
 
 
 def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:
-    """Return the C files of a namespace. Raises UsageError where the settings name none, BuildError for missing ones."""
+    """Return the C files of a namespace. Raises UsageError or BuildError for wrong settings."""
     if "" in native and not is_only:
         raise UsageError("native of [tool.opwright] is a table, for several namespaces: native = {name = [files], …}")
     named = native.get(namespace) or native.get("")
@@ -64,7 +64,8 @@ def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: b
     for path in named:
         files = sorted(path.rglob("*.c")) if path.is_dir() else [path]
         if not files or not path.exists():
-            raise BuildError(f"{_shown(path)}, which [tool.opwright] names, {'has no C file' if path.is_dir() else 'is missing'}")
+            problem = "has no C file" if path.is_dir() else "is missing"
+            raise BuildError(f"{_shown(path)}, which [tool.opwright] names, {problem}")
         found += (file for file in files if file not in found)
     return found
 

@@ -22,6 +22,7 @@ __all__ = ["MODULE", "NativeFastBuilder", "NativeShimBuilder"]
 
 MODULE: Final = "native"
 
+
 class NativeShimBuilder(ShimBuilder):
     """The builder of the general shim of one binding."""
 

@@ -21,7 +21,8 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
     """Return what the template shows; None where there is no C kernel."""
     if not kernels:
         return None
-    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels)), "kernels": list(map(_line, kernels))}
+    lines = list(map(_line, kernels))
+    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels)), "kernels": lines}
 
 
 def ignored_context(kernels: Sequence[CKernel]) -> dict[str, object] | None:

@@ -10,17 +10,17 @@ from opwright_codegen.views.names import Namer
 
 __all__ = ["c_block", "c_comment", "c_literal", "c_name", "c_namer"]
 
-_KEYWORDS: Final = frozenset(
-    """
-    alignas alignof asm auto bool break case char complex const constexpr continue default do double else enum extern
-    false float for goto if imaginary inline int long main noreturn nullptr register restrict return short signed sizeof
-    static static_assert struct switch thread_local true typedef typeof union unsigned void volatile while
-    and and_eq bitand bitor catch class compl concept delete export friend mutable namespace new not not_eq operator or
-    or_eq private protected public requires template this throw try typeid typename using virtual xor xor_eq
-    errno I NULL linux unix EOF
-    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t size_t
-    """.split()
-)
+_KEYWORDS: Final = (
+    "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "complex", "const", "constexpr", "continue",
+    "default", "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "imaginary", "inline",
+    "int", "long", "main", "noreturn", "nullptr", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "static_assert", "struct", "switch", "thread_local", "true", "typedef", "typeof", "union", "unsigned",
+    "void", "volatile", "while", "and", "and_eq", "bitand", "bitor", "catch", "class", "compl", "concept", "delete",
+    "export", "friend", "mutable", "namespace", "new", "not", "not_eq", "operator", "or", "or_eq", "private",
+    "protected", "public", "requires", "template", "this", "throw", "try", "typeid", "typename", "using", "virtual",
+    "xor", "xor_eq", "errno", "I", "NULL", "linux", "unix", "EOF", "int8_t", "int16_t", "int32_t", "int64_t",
+    "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "size_t",
+)  # fmt: skip
 # The ends and beginnings of comments, a backslash (before a line's end it joins lines), trigraphs: each in other signs.
 _UNSAFE: Final = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 _PLAIN: Final = frozenset(" !#$%&()*+,-./:;<=>@[]^_`{|}~'")
