@@ -72,12 +72,14 @@ def _statements(kernel: CKernel) -> Iterator[str]:
     yield _unless(listed)
     yield from (_unless(f"PyArray_TYPE(a{place}) != type") for place in arrays[1:])
     yield from _formed(kernel, arrays)
+    yield f"int64_t size = elements_of({first});"
+    if native.convention == "elementwise":
+        yield f"const int64_t bytes = size * PyArray_ITEMSIZE({first});"
     if kernel.allocates:
-        yield from _allocated(outs[0], arrays)
+        yield from _allocated(kernel, outs[0], arrays)
     else:
         yield from _given(kernel, arrays, outs)
     yield "int status = 0;"
-    yield f"int64_t size = elements_of({first});"
     if native.convention != "elementwise":
         yield from (f"size += elements_of(a{place});" for place in (*arrays[1:], *outs))
     yield "PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;"
@@ -125,10 +127,10 @@ def _geometry(convention: str, place: int) -> Iterator[str]:
         yield f"find_shape(a{place}, shape{place});"
 
 
-def _allocated(out: int, arrays: Sequence[int]) -> Iterator[str]:
+def _allocated(kernel: CKernel, out: int, arrays: Sequence[int]) -> Iterator[str]:
     """Yield what makes the result, or checks the array that is given for it."""
     first = f"a{arrays[0]}"
-    apart = "".join(f" || !are_apart(a{out}, a{place})" for place in arrays)
+    apart = "".join(f" || {_meet(kernel, out, place)}" for place in arrays)
     yield f"PyArrayObject *a{out};"
     yield (
         f"if (args[{out}] == Py_None) {{\n"
@@ -158,7 +160,14 @@ def _given(kernel: CKernel, arrays: Sequence[int], outs: Sequence[int]) -> Itera
             yield _unless(f"!have_same_shape(a{out}, a{arrays[0]})")
         else:
             yield from _geometry(convention, out)
-        yield from (_unless(f"!are_apart(a{out}, a{other})") for other in (*arrays, *outs[:position]))
+        yield from (_unless(_meet(kernel, out, other)) for other in (*arrays, *outs[:position]))
+
+
+def _meet(kernel: CKernel, first: int, second: int) -> str:
+    """Return the test whether two arrays share memory, or lie between each other's elements."""
+    if kernel.native.convention == "elementwise":
+        return f"!are_blocks_apart(a{first}, a{second}, bytes)"
+    return f"!are_apart(a{first}, a{second})"
 
 
 def _called(kernel: CKernel, function: CFunction, outs: Sequence[int]) -> str:

@@ -120,6 +120,13 @@ static inline int are_apart(PyArrayObject *first, PyArrayObject *second)
     return to <= other_from || other_to <= from;
 }
 
+/* The same for dense arrays of so many bytes each. */
+static inline int are_blocks_apart(PyArrayObject *first, PyArrayObject *second, int64_t bytes)
+{
+    const char *one = PyArray_BYTES(first), *other = PyArray_BYTES(second);
+    return one + bytes <= other || other + bytes <= one;
+}
+
 static inline int to_double(PyObject *object, double *value)
 {
     if (PyFloat_CheckExact(object)) {
@@ -189,6 +196,8 @@ static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t c
         return unserved();
     if (!have_same_shape(a1, a0))
         return unserved();
+    int64_t size = elements_of(a0);
+    const int64_t bytes = size * PyArray_ITEMSIZE(a0);
     PyArrayObject *a3;
     if (args[3] == Py_None) {
         a3 = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(a0), PyArray_DIMS(a0), type);
@@ -198,12 +207,11 @@ static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t c
         if (!is_writable(args[3], type))
             return unserved();
         a3 = (PyArrayObject *)args[3];
-        if (!PyArray_IS_C_CONTIGUOUS(a3) || !have_same_shape(a3, a0) || !are_apart(a3, a0) || !are_apart(a3, a1))
+        if (!PyArray_IS_C_CONTIGUOUS(a3) || !have_same_shape(a3, a0) || !are_blocks_apart(a3, a0, bytes) || !are_blocks_apart(a3, a1, bytes))
             return unserved();
         Py_INCREF(args[3]);
     }
     int status = 0;
-    int64_t size = elements_of(a0);
     PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
     switch (type) {
     case NPY_FLOAT32:
@@ -253,6 +261,7 @@ static PyObject *shim_words(PyObject *module, PyObject *const *args, Py_ssize_t 
     find_shape(a1, shape1);
     int64_t shape4[DIMS];
     find_shape(a4, shape4);
+    int64_t size = elements_of(a0);
     if (!is_writable(args[5], type))
         return unserved();
     PyArrayObject *const a5 = (PyArrayObject *)args[5];
@@ -282,7 +291,6 @@ static PyObject *shim_words(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (!are_apart(a6, a5))
         return unserved();
     int status = 0;
-    int64_t size = elements_of(a0);
     size += elements_of(a1);
     size += elements_of(a4);
     size += elements_of(a5);
@@ -359,6 +367,7 @@ static PyObject *shim_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
     int64_t strides1[DIMS];
     if (!find_strides(a1, shape1, strides1))
         return unserved();
+    int64_t size = elements_of(a0);
     if (!is_writable(args[3], type))
         return unserved();
     PyArrayObject *const a3 = (PyArrayObject *)args[3];
@@ -373,7 +382,6 @@ static PyObject *shim_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (!are_apart(a3, a1))
         return unserved();
     int status = 0;
-    int64_t size = elements_of(a0);
     size += elements_of(a1);
     size += elements_of(a3);
     PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
