@@ -32,7 +32,7 @@ _UNDEFINED = re.compile(r"undefined symbol: (\w+)|symbol not found[^']*'_(\w+)'"
 
 
 def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, out: TextIO) -> int:
-    """Generate what is out of date, and compile what changed. The exit status: 1 where something fails."""
+    """Bring output and libraries up to date. The exit status: 1 where something fails."""
     if fresh_folders(job.base, job.options(), job.inputs()) is None and (status := generate(job, arguments, out)):
         return status
     folders = fresh_folders(job.base, job.options(), job.inputs()) or [job.base]
@@ -85,7 +85,7 @@ class _Library:
         self._start = time.perf_counter()
 
     def build(self, *, force: bool) -> None:
-        """Compile what changed, and link where something did. Raises BuildError."""
+        """Bring objects and library up to date. Raises BuildError."""
         self._folder.mkdir(exist_ok=True)
         objects = [self._object(number, source) for number, source in enumerate(self._sources)]
         stale = [
@@ -132,7 +132,7 @@ class _Library:
         self._write_state()
 
     def _link(self, objects: Sequence[Path]) -> None:
-        """Link beside the library and put the new one in its place: the old one may be in use."""
+        """Put a new library in the place of the old one, which may be in use. Raises BuildError."""
         made = self._folder / self._target.name
         self._compiler.run(self._compiler.link_command(objects, made), f"linking {_shown(self._target)}")
         self._check(made)

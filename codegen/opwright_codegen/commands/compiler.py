@@ -20,7 +20,7 @@ _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select -
 
 
 class BuildError(Exception):
-    """What keeps a library from being built. `output` is what the compiler said, to be shown as it is."""
+    """An error that keeps a library from being built. `output` is what the compiler said, to be shown as it is."""
 
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)

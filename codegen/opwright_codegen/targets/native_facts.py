@@ -1,4 +1,4 @@
-"""Which operators with C kernels have fast shims: their results have shape and dtype of the operands."""
+"""Operators with C kernels that have fast shims: their results have shape and dtype of the operands."""
 
 from __future__ import annotations
 
