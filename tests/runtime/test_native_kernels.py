@@ -11,6 +11,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -180,6 +182,35 @@ def test_it_is_an_operator_like_others(demo: ModuleType) -> None:
     assert [tuple(each.shape) for each in shapes] == [(5,), (5,)]
 
 
+def test_large_calls_release_the_lock(demo: ModuleType) -> None:
+    """Another thread runs while a function of C does: it counts, and is seen to have counted."""
+    counted = 0
+    stop = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0.0001)  # gives the lock back
+
+    native = importlib.import_module("native_demo.native")
+    x = np.zeros(4_000_000)
+    out = np.empty_like(x)
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        sys.setswitchinterval(100)  # the lock goes to another thread only where it is released
+        before = counted
+        for _ in range(5):
+            native.axpy.fast(x, x, 1.0, out)
+        assert counted > before
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
+
+
 def test_errors_are_worded_in_python(demo: ModuleType) -> None:
     with pytest.raises(NotImplementedError, match="running_max: not implemented for int32: its C kernel takes int64"):
         demo.ops.running_max(np.arange(3, dtype=np.int32))
@@ -217,6 +248,30 @@ def test_only_what_changed_is_compiled(project: Path, demo: ModuleType) -> None:
 def state(project: Path) -> list[Any]:
     found = json.loads((project / "native_demo" / "native" / "build" / "state.json").read_text())
     return [kept for name, kept in found.items() if name != "link"]
+
+
+def test_several_namespaces_say_which_files_are_whose(tmp_path: Path) -> None:
+    def entry(name: str) -> str:
+        keys = "  meta: pointwise(x)\n  dispatch: {CPU: native:same}\n  convention: elementwise\n  dtypes: float64\n"
+        return f"- func: {name}::same(Tensor x) -> Tensor\n{keys}"
+
+    body = 'int same_f64(int64_t n, const double *x, double *out) { return n && x && out ? 0 : %s_fail("none"); }\n'
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(entry(name))
+        (tmp_path / f"{name}.c").write_text(f'#include "{name}_kernels.h"\n' + body % name)
+    shared = '[tool.opwright]\nschemas = ["one.yaml", "two.yaml"]\noutput = {one = "one_ops", two = "two_ops"}\n'
+    (tmp_path / "pyproject.toml").write_text(shared + 'native = ["one.c", "two.c"]\n')
+    done = run_build(tmp_path)
+    assert done.returncode == 2
+    assert "native of [tool.opwright] is a table, for several namespaces" in done.stderr
+    (tmp_path / "pyproject.toml").write_text(shared + 'native = {one = ["one.c"], two = ["two.c"]}\n')
+    build(tmp_path)
+    code = "import numpy as n, one_ops.ops as o, two_ops.ops as t; t.same(n.ones(1)), o.same(n.ones(0))"
+    assert_says(tmp_path, code, "", "RuntimeError: one::same: none")
+    (tmp_path / "two.c").unlink()
+    done = run_build(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "opwright: two.c, which [tool.opwright] names, is missing\n"
 
 
 def test_what_is_missing_is_said_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
