@@ -44,7 +44,8 @@ def traced(call: Call, mode: FakeTensorMode) -> Trace:
         return _outputs(fake, result, found)
 
     graph = make_fx(both)(*map(mode.from_tensor, tensors))
-    return Trace(*seen, graph)
+    fake, result, found = seen
+    return Trace(fake, result, found, graph)
 
 
 def check_graph(trace: Trace, call: Call, real: Call, wanted: Any, gradients: Gradients, **tolerances: Any) -> None:
