@@ -33,7 +33,6 @@ Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
-_BATCHING: Final = "batching"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 _BATCHING: Final = "batching"
 
@@ -107,8 +106,6 @@ class _Expanded:
         key, *forms = text.split("+")
         if key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
-        elif key == _BATCHING:
-            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
         elif key == _BATCHING:
