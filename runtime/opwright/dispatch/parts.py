@@ -82,7 +82,7 @@ def _named(
 
 
 class _Expanded:
-    """The rows that `registering.install` takes, and which modules have forward or batching rules of which operators."""
+    """The rows that `registering.install` takes, and which modules have forward or batching rules of what operators."""
 
     def __init__(self, package: str, namespace: str, rows: Rows) -> None:
         self.kernels: list[Row] = []
