@@ -106,8 +106,6 @@ class _Expanded:
         key, *forms = text.split("+")
         if key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
-        elif key == _BATCHING:
-            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
         elif key == _BATCHING:
