@@ -132,7 +132,7 @@ def test_without_views(name: str) -> None:
 
 
 def test_the_table_of_ways(capsys: pytest.CaptureFixture[str]) -> None:
-    """Print which way operators go, and how views are undone: `pytest -s tests/conformance/test_functionalize.py -k
+    """Print which way operators go, and how views are undone: `pytest -s tests/conformance/test_functionalize_operators.py -k
     table`. No operator of ATen writes to clones for want of a functional variant."""
     ways = Counter[tuple[str, str]]()
     undone = {}
