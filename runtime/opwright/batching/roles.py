@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.arrays import annotations
+import opwright.arrays.annotations as known
 from opwright.batching.along import Along, Everything
 from opwright.batching.families import Elementwise
 from opwright.batching.leading import Folded, Leading
@@ -19,8 +19,8 @@ from opwright.batching.tables import Family
 
 __all__ = ["family_of"]
 
-_ROLES: Final = frozenset(annotations.__all__) - {"CoreDimensions", "DtypeKinds", "Scalar"}
-_NAMES: Final = {id(getattr(annotations, name)): name for name in _ROLES}
+_ROLES: Final = frozenset(known.__all__) - {"CoreDimensions", "DtypeKinds", "Scalar"}
+_NAMES: Final = {id(getattr(known, name)): name for name in _ROLES}
 _WORD: Final = re.compile(r"\b\w+\b")
 _LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
 _FOLDED: Final = {"Images": 3, "Columns": 2, "Batches": 2}
