@@ -1,4 +1,4 @@
-"""`python -m benchmarks [dispatch|autograd|transforms|custom_ops|fakes|generation] …`: print the table of budgets."""
+"""`python -m benchmarks [dispatch|autograd|transforms|custom_ops|fakes|tracing|generation] …`: print the table of budgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "generation")
+PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation")
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ ROOMS = [
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["levels"],
-    ["batching"],
+    ["batching", "functionalize"],
     ["func"],
     ["fx", "library"],
     ["abi", "tools"],

@@ -68,6 +68,9 @@ AUTOGRAD: Final = (
 # tensor.
 WRITE_BITS: Final = ADINPLACEORVIEW | VIEW
 
+# Where somebody looks at every call: dispatch modes below Autograd, a recorder above it.
+WATCHED: Final = PYTHON | TRACER
+
 # What a contiguous tensor of each backend carries.
 DENSE_CPU: Final = CPU | ADINPLACEORVIEW | AUTOGRAD_CPU
 DENSE_CUDA: Final = CUDA | ADINPLACEORVIEW | AUTOGRAD_CUDA

@@ -209,6 +209,11 @@ def elements() -> Iterator[Sample]:
         yield from (sample(make(shape, dtype)) for shape in ((), (1,), (1, 1), (2,)))
 
 
+def of_dims(*more: object) -> Iterator[Sample]:
+    for array in (make((2, 3), FLOAT32), make((2, 3), FLOAT32).T, make((0, 4, 2), INT32)):
+        yield sample(array, *more)
+
+
 OPTIONS = ("empty.memory_format", "zeros", "ones")
 
 SAMPLES: dict[str, Samples] = {
@@ -232,7 +237,7 @@ SAMPLES: dict[str, Samples] = {
     "empty_permuted": permuted_sizes,
     "vander": powers,
     "fill_diagonal": diagonal_fills,
-    "lift_fresh": likes,
+    **dict.fromkeys(("lift_fresh", "lift_fresh_copy"), likes),
     **dict.fromkeys((f"{name}_window" for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")), windows),
     **dict.fromkeys(
         (f"{name}_window.periodic" for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")),
@@ -261,6 +266,9 @@ SAMPLES: dict[str, Samples] = {
     "to.other": lambda: (sample(make((2, 3), given), make((1,), dtype)) for given in DTYPES for dtype in DTYPES),
     "type_as": lambda: (sample(make((2, 3), given), make((1,), dtype)) for given in DTYPES for dtype in DTYPES),
     "item": elements,
+    "sym_size.int": partial(of_dims, 1),
+    "sym_stride.int": partial(of_dims, -1),
+    **dict.fromkeys(("sym_numel", "sym_storage_offset"), of_dims),
     "_local_scalar_dense": elements,
     "_assert_async": elements,
     "_assert_async.msg": lambda: (Sample((*each.args, "it is zero"), each.kwargs) for each in elements()),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
@@ -86,3 +87,19 @@ def _new(like: Any, device: str) -> Any:
     if isinstance(like, list):
         return [_new(each, device) for each in like]
     return opwright.empty(like.shape, dtype=like.dtype, device=device)
+
+
+def test_autocast_on_a_device() -> None:
+    x = on_device(np.ones((2, 3), np.float32))
+    weight = on_device(np.ones((3, 2), np.float32)).requires_grad_()
+    opwright.set_autocast_enabled("cuda", True)  # (`autocast` asks the driver whether there is a device)
+    try:
+        product = x @ weight
+        assert (product.dtype, product.sum().dtype, product.exp().dtype) == (opwright.float16, *[opwright.float32] * 2)
+        mixed = opwright.addcmul(product, product, opwright.tensor(2.0))  # a number of the CPU beside them
+        assert mixed.dtype == opwright.float16 and mixed.device.type == "cuda"
+    finally:
+        opwright.set_autocast_enabled("cuda", False)
+    product.sum().backward()
+    assert weight.grad is not None and weight.grad.dtype == opwright.float32
+    assert weight.grad.cpu().tolist() == [[2.0, 2.0]] * 3

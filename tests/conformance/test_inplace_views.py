@@ -352,3 +352,27 @@ def test_shape_changes_in_place() -> None:
         return y, y._version, x.grad
 
     check(programme)
+
+
+MEETING = {
+    "base": lambda x, windows: x.mul_(2.0),
+    "another view": lambda x, windows: windows[..., 0].mul_(2.0),
+    "nothing": lambda x, windows: None,
+}
+
+
+@pytest.mark.parametrize("write", MEETING.values(), ids=MEETING.keys())
+@pytest.mark.parametrize("size", [2, 3])
+def test_windows_that_meet(write: Any, size: int) -> None:
+    """An element that several windows show has the gradients of all of them."""
+
+    def programme(t: Any) -> Any:
+        x = t.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]], requires_grad=True)
+        y = x * 1.0
+        windows = y.unfold(1, size, 1)
+        write(y, windows)
+        part = windows.as_strided((2, 2), (1, 1))
+        ((windows * windows).sum() + (part * part).sum() + y.sum()).backward()
+        return x.grad
+
+    check(programme)

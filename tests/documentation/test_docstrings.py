@@ -19,18 +19,16 @@ pytestmark = [pytest.mark.oracle, pytest.mark.usefixtures("operators_are_dropped
 
 # Statements that are left out, with those that use what they make.
 NOT_HERE = {
-    "make_fx": "tracing is to come",
     "torch.compile": "there is no compiler",
-    "torch.vmap": "vmap is to come",
 }
 # What is no Python, or fails in PyTorch as well.
 REPAIRED = {">>> which": ">>> # which", "# ...": "pass", " y, = inputs": " _, y = inputs"}
 # Examples, and how many of their statements run.
 EXAMPLES = {
     "custom_op": 35, "infer_schema": 3, "define": 7, "impl": 14, "register_kernel": 10, "register_autocast": 8,
-    "register_fake": 10, "register_autograd": 19, "register_torch_dispatch": 9, "register_vmap": 14, "get_kernel": 11,
+    "register_fake": 14, "register_autograd": 19, "register_torch_dispatch": 9, "register_vmap": 16, "get_kernel": 11,
     "opcheck": 7, "CustomOpDef.set_kernel_enabled": 6, "CustomOpDef.register_kernel": 10,
-    "CustomOpDef.register_fake": 11, "CustomOpDef.register_autograd": 19, "CustomOpDef.register_vmap": 14,
+    "CustomOpDef.register_fake": 11, "CustomOpDef.register_autograd": 19, "CustomOpDef.register_vmap": 16,
     "CustomOpDef.register_autocast": 8, "Library.define": 2, "Library.impl": 3, "Library.fallback": 3,
 }  # fmt: skip
 

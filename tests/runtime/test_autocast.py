@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -349,6 +351,16 @@ def test_custom_fwd_and_custom_bwd(x: Tensor, w: Tensor) -> None:
     with autocast("cpu"):
         found.sum().backward()
     assert seen == [float32, float32]
+    pair = collections.namedtuple("pair", "a b")
+
+    @custom_fwd(device_type="cpu", cast_inputs=float32)
+    def forward(ctx: Any, values: Any, *, named: Any) -> Any:
+        return values, named
+
+    with autocast("cpu"):
+        values, named = forward(SimpleNamespace(), pair([x.half()], x.double()), named={"b": (x.half(), 3)})
+    assert type(values) is pair and (values.a[0].dtype, values.b.dtype) == (float32, float64)
+    assert named["b"][0].dtype == float32 and named["b"][1] == 3
     with pytest.raises(ValueError, match="name of a device"):
         custom_fwd(device_type=3)  # type: ignore[call-overload]
 
@@ -378,3 +390,53 @@ def test_a_backend_from_outside_has_regions(x: Tensor) -> None:
             assert (x @ x).dtype == bfloat16
     with opwright.dispatch.include_keys("Autocast"):  # by hand: on all devices
         assert opwright.is_autocast_enabled("cpu") and (x @ x).dtype == bfloat16
+
+
+# -- custom operators
+
+
+def test_custom_operators_in_regions(x: Tensor, w: Tensor) -> None:
+    seen: list[Any] = []
+
+    @opwright.library.custom_op("autocasting::product", mutates_args=())
+    def product(a: Tensor, b: Tensor, *, more: Tensor | None = None) -> Tensor:
+        found = a @ b
+        seen[:] = [a.dtype, b.dtype, None if more is None else more.dtype, found.dtype]
+        return found
+
+    product.register_fake(lambda a, b, *, more=None: a.new_empty((a.shape[0], b.shape[1])))
+    product.register_autograd(
+        lambda ctx, grad: (grad @ ctx.saved_tensors[1].t(), ctx.saved_tensors[0].t() @ grad),
+        setup_context=lambda ctx, inputs, keyword_only_inputs, output: ctx.save_for_backward(*inputs),
+    )
+    with autocast("cpu"):
+        product(x, w, more=x)
+        assert seen == [float32, float32, float32, bfloat16]  # without a rule, what it calls is cast
+        for _ in range(2):
+            product.register_autocast("cpu", float16)
+        found = product(x, w, more=x)
+        assert seen == [float16, float16, float16, float16] and found.dtype == float16
+        product(x.double(), w.detach().double())
+        assert seen[:2] == [float64, float64]
+        with FakeTensorMode() as mode:
+            assert product(mode.from_tensor(x), mode.from_tensor(w)).dtype == float16
+    found.sum().backward()
+    assert w.grad is not None and w.grad.dtype == float32 and w.grad.tolist() == [[4.0, 4.0], [6.0, 6.0]]
+    product(x, w.detach())
+    assert seen[0] == float32
+    with FakeTensorMode(), autocast("cuda"):  # the rule is the CPU's
+        found = product(opwright.ones(2, 2, device="cuda"), opwright.ones(2, 2, device="cuda"))
+        assert found.dtype == float32
+    with pytest.raises(RuntimeError, match="no autocast for the device type 'meta'"):
+        product.register_autocast("meta", float16)
+
+
+def test_a_rule_for_an_operator_of_ours(x: Tensor) -> None:
+    library = opwright.library.Library("aten", "IMPL")
+    opwright.library.register_autocast("aten::sin", "cpu", bfloat16, lib=library)
+    with autocast("cpu"):
+        found = opwright.sin(x)
+    assert found.dtype == bfloat16 and found.tolist() == opwright.sin(x.bfloat16()).tolist()
+    library._destroy()
+    with autocast("cpu"):
+        assert opwright.sin(x).dtype == float32

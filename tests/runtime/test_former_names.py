@@ -21,6 +21,7 @@ NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().
 # Names of our own use, which no page named. What generated code imports is another version's.
 GONE = {
     "opwright.autograd.recording": {"register_hook", "register_post_accumulate_hook", "retains_grad"},  # `tensor_hooks`
+    "opwright.autograd.batched": {"split", "stack"},  # a batch goes through one pass
     "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.custom_ops.forward": {"JvpRule"},
     "opwright.dispatcher": {"declare"},

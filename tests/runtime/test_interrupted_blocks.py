@@ -26,6 +26,7 @@ import opwright.autograd.function_jvp
 import opwright.batching.batching
 import opwright.fake_profile
 import opwright.func.levels
+import opwright.functionalize.interpreter
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
@@ -218,7 +219,9 @@ BLOCKS: dict[str, Attempt] = {
     "autograd.saved.disable_saved_tensors_hooks": Attempt(lambda: graph.disable_saved_tensors_hooks("not here")),
     "autograd.saved.saved_tensors_hooks": Attempt(lambda: graph.saved_tensors_hooks(nothing, nothing)),
     "autograd.tangents.ignoring_tangents": Attempt(opwright.autograd.tangents.ignoring_tangents),
-    "library.custom_ops.definition._KernelSwitch": Attempt(lambda: twice.set_kernel_enabled("cpu", False), is_enabled),
+    "library.custom_ops.kernel_switch.KernelSwitch": Attempt(
+        lambda: twice.set_kernel_enabled("cpu", False), is_enabled
+    ),
     "fake.modes.FakeTensorMode": Attempt(opwright.fake.FakeTensorMode),
     "fake_profile.unsafe_generate_fake_kernels": Attempt(
         lambda: opwright.fake_profile.unsafe_generate_fake_kernels(PROFILES), kernels
@@ -227,6 +230,7 @@ BLOCKS: dict[str, Attempt] = {
         lambda: opwright.library.libraries.scoped_library("interrupted", "FRAGMENT"), kernels
     ),
     "batching.batching.Batching": Attempt(lambda: opwright.batching.batching.Batching(2)),
+    "functionalize.interpreter.Functionalization": Attempt(opwright.functionalize.interpreter.Functionalization),
     "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
     "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),

@@ -123,8 +123,10 @@ def test_backward_that_depends_on_what_it_changes() -> None:
         count[0] += 1
         return grad * count[0], None
 
-    said = failure(twice(backward), (x(grad=True), x()), only=REGISTRATION)
+    said = failure(twice(backward), (x(grad=True), x()), test=REGISTRATION)
     assert "the backward pass of results::twice gives another gradient of argument 'x' when it runs again" in said
+    said = failure(twice(backward), (x(grad=True), x()), test=DYNAMIC)
+    assert "the gradient of argument 'x' is another one where the call and its backward pass were traced" in said
 
     def on_ctx(ctx: Any, grad: Tensor) -> Any:
         ctx.runs = getattr(ctx, "runs", 0) + 1
@@ -321,6 +323,37 @@ def test_backward_that_reads_data() -> None:
 
     said = failure(twice(backward), (x(grad=True), x()), only=DYNAMIC)
     assert "the backward pass of results::twice reads data, and cannot run without" in said
+
+
+def test_backward_that_takes_data_with_it_past_the_graph() -> None:
+    kept: list[Tensor] = []
+
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        if not opwright.fake.is_fake(grad):
+            kept.append(grad * 3)
+        return (kept[-1] if not opwright.fake.is_fake(grad) else grad), grad
+
+    said = failure(twice(backward), (x(grad=True), x(grad=True)), only=DYNAMIC)
+    assert "the gradient of argument 'x' is another one where the call and its backward pass were traced" in said
+
+
+@pytest.mark.parametrize("test", [DYNAMIC, "test_aot_dispatch_static"])
+def test_formulas_of_views_writes_and_sizes_pass(test: str) -> None:
+    @custom_op("results::mixed", mutates_args=())
+    def mixed(x: Tensor) -> Tensor:
+        return x.detach() * x.shape[0]
+
+    mixed.register_fake(opwright.empty_like)
+
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        made = opwright.zeros(grad.shape[1], grad.shape[0])
+        made.t()[1:] = grad[1:] * grad.shape[0]
+        made.t()[0].copy_(grad[0] * grad.shape[0])
+        return made.t() + opwright.tensor(0.0)
+
+    mixed.register_autograd(backward)
+    for given in (x(grad=True), x(4, 3, grad=True).t()):
+        assert set(opcheck(mixed, (given,), test_utils=test).values()) == {"SUCCESS"}
 
 
 def test_gradient_that_is_there_with_data_alone() -> None:

@@ -124,6 +124,7 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
         ("tags", ", ".join(sorted(operator.tags))),
         ("meta", str(operator.meta or "")),
         ("served by", operator.base_name or ""),
+        ("autocast", ", ".join(f"{device} {policy}".strip() for device, policy in operator.autocast)),
         *(("kernels" if not index else "", line) for index, line in enumerate(_kernels(operator))),
     ]
     print(operator.name, file=out)

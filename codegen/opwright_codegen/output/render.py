@@ -30,6 +30,7 @@ from opwright_codegen.targets import (
     inplace_or_view,
     kernels_cpu,
     kernels_cuda,
+    meta_formula,
     methods,
     package,
     register,
@@ -42,7 +43,7 @@ from opwright_codegen.targets.part import Part, parts_of
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
-__all__ = ["render", "render_operator"]
+__all__ = ["render", "render_meta", "render_operator"]
 
 
 def render(
@@ -95,6 +96,11 @@ def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_
     that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
     return _environment().get_template(custom_op.TEMPLATE).render(context)
+
+
+def render_meta(bound: meta_formula.BoundMeta) -> str:
+    """Return the function of a formula that is given at run time."""
+    return _environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
 
 
 _Context = Callable[[], Mapping[str, object] | None]

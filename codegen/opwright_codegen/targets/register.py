@@ -38,9 +38,10 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
         for name in part.families:
             served[name].append(quoted("batching"))
         for name, function in autocast.wrapper_names(part.view).items():
-            is_regular = function == views[name].stub
-            row = (autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
-            served[name].append(quoted(autocast.FOLDER) if is_regular else _tuple(*row))
+            written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
+            served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
+        for name in part.families:
+            served[name].append(quoted("batching"))
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]

@@ -8,5 +8,6 @@ from opwright.abi import autocast_wrapper
 # prelu(Tensor self, Tensor weight) -> Tensor
 prelu = autocast_wrapper("aten::prelu", "lower_precision")
 
+
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 softplus_default = autocast_wrapper("aten::softplus", CUDA="float32")

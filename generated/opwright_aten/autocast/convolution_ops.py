@@ -9,42 +9,52 @@ from opwright.abi import autocast_wrapper
 #     transposed, SymInt[] output_padding, SymInt groups) -> Tensor
 convolution_default = autocast_wrapper("aten::convolution", CUDA="lower_precision")
 
+
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
 _convolution_default = autocast_wrapper("aten::_convolution", CUDA="lower_precision")
 
+
 # conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv1d_default = autocast_wrapper("aten::conv1d", "lower_precision")
+
 
 # conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv2d_default = autocast_wrapper("aten::conv2d", "lower_precision")
 
+
 # conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv3d_default = autocast_wrapper("aten::conv3d", "lower_precision")
+
 
 # conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv1d_padding = autocast_wrapper("aten::conv1d.padding", CPU="lower_precision")
 
+
 # conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv2d_padding = autocast_wrapper("aten::conv2d.padding", CPU="lower_precision")
+
 
 # conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3]
 #     dilation=1, SymInt groups=1) -> Tensor
 conv3d_padding = autocast_wrapper("aten::conv3d.padding", CPU="lower_precision")
 
+
 # conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0,
 #     SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
 conv_transpose1d = autocast_wrapper("aten::conv_transpose1d", "lower_precision")
 
+
 # conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0,
 #     SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
 conv_transpose2d_input = autocast_wrapper("aten::conv_transpose2d.input", "lower_precision")
+
 
 # conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0,
 #     SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor

@@ -8,14 +8,18 @@ from opwright.abi import autocast_wrapper
 # cat(Tensor[] tensors, int dim=0) -> Tensor
 cat_default = autocast_wrapper("aten::cat", CPU="promote")
 
+
 # stack(Tensor[] tensors, int dim=0) -> Tensor
 stack_default = autocast_wrapper("aten::stack", CPU="promote")
+
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 index_put_default = autocast_wrapper("aten::index_put", CUDA="promote")
 
+
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 scatter_add_default = autocast_wrapper("aten::scatter_add", CUDA="promote")
+
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 index_copy_default = autocast_wrapper("aten::index_copy", CPU="promote")

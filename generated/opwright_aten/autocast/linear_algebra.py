@@ -8,156 +8,206 @@ from opwright.abi import autocast_wrapper
 # mm(Tensor self, Tensor mat2) -> Tensor
 mm_default = autocast_wrapper("aten::mm", "lower_precision")
 
+
 # bmm(Tensor self, Tensor mat2) -> Tensor
 bmm_default = autocast_wrapper("aten::bmm", "lower_precision")
+
 
 # mv(Tensor self, Tensor vec) -> Tensor
 mv_default = autocast_wrapper("aten::mv", CUDA="lower_precision")
 
+
 # dot(Tensor self, Tensor tensor) -> Tensor
 dot_default = autocast_wrapper("aten::dot", CUDA="promote")
+
 
 # vdot(Tensor self, Tensor other) -> Tensor
 vdot_default = autocast_wrapper("aten::vdot", CUDA="promote")
 
+
 # matmul(Tensor self, Tensor other) -> Tensor
 matmul_default = autocast_wrapper("aten::matmul", "lower_precision")
+
 
 # linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
 linalg_vecdot_default = autocast_wrapper("aten::linalg_vecdot", "lower_precision")
 
+
 # tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
 tensordot_default = autocast_wrapper("aten::tensordot", CUDA="promote")
+
 
 # einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
 einsum = autocast_wrapper("aten::einsum", CUDA="lower_precision")
 
+
 # chain_matmul(Tensor[] matrices) -> Tensor
 chain_matmul_default = autocast_wrapper("aten::chain_matmul", CUDA="lower_precision")
+
 
 # linalg_multi_dot(Tensor[] tensors) -> Tensor
 linalg_multi_dot_default = autocast_wrapper("aten::linalg_multi_dot", CUDA="lower_precision")
 
+
 # cross(Tensor self, Tensor other, int? dim=None) -> Tensor
 cross_default = autocast_wrapper("aten::cross", CUDA="promote")
+
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addmm_default = autocast_wrapper("aten::addmm", "lower_precision")
 
+
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addmv_default = autocast_wrapper("aten::addmv", CUDA="lower_precision")
+
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 baddbmm_default = autocast_wrapper("aten::baddbmm", "lower_precision")
 
+
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addbmm_default = autocast_wrapper("aten::addbmm", "lower_precision")
+
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addr_default = autocast_wrapper("aten::addr", CUDA="lower_precision")
 
+
 # trace(Tensor self) -> Tensor
 trace_default = autocast_wrapper("aten::trace", CPU="float32")
+
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 linalg_inv_ex_default = autocast_wrapper("aten::linalg_inv_ex", CPU="float32")
 
+
 # linalg_inv(Tensor A) -> Tensor
 linalg_inv_default = autocast_wrapper("aten::linalg_inv", CPU="float32")
+
 
 # inverse(Tensor self) -> Tensor
 inverse_default = autocast_wrapper("aten::inverse", CPU="float32")
 
+
 # linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
 linalg_solve_default = autocast_wrapper("aten::linalg_solve", CPU="float32")
+
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
 triangular_solve_default = autocast_wrapper("aten::triangular_solve", CPU="float32")
 
+
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
 cholesky_solve_default = autocast_wrapper("aten::cholesky_solve", CPU="float32")
+
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 cholesky_inverse_default = autocast_wrapper("aten::cholesky_inverse", CPU="float32")
 
+
 # linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 linalg_tensorinv_default = autocast_wrapper("aten::linalg_tensorinv", CPU="float32")
+
 
 # linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
 linalg_tensorsolve_default = autocast_wrapper("aten::linalg_tensorsolve", CPU="float32")
 
+
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 linalg_cholesky_ex_default = autocast_wrapper("aten::linalg_cholesky_ex", CPU="float32")
+
 
 # linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
 linalg_cholesky_default = autocast_wrapper("aten::linalg_cholesky", CPU="float32")
 
+
 # cholesky(Tensor self, bool upper=False) -> Tensor
 cholesky_default = autocast_wrapper("aten::cholesky", CPU="float32")
+
 
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 linalg_qr_default = autocast_wrapper("aten::linalg_qr", CPU="float32")
 
+
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
 qr_default = autocast_wrapper("aten::qr", CPU="float32")
+
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 linalg_eigh_default = autocast_wrapper("aten::linalg_eigh", CPU="float32")
 
+
 # linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 linalg_eigvalsh_default = autocast_wrapper("aten::linalg_eigvalsh", CPU="float32")
+
 
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 linalg_eig_default = autocast_wrapper("aten::linalg_eig", CPU="float32")
 
+
 # linalg_eigvals(Tensor self) -> Tensor
 linalg_eigvals_default = autocast_wrapper("aten::linalg_eigvals", CPU="float32")
+
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 linalg_svd_default = autocast_wrapper("aten::linalg_svd", CPU="float32")
 
+
 # linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
 linalg_svdvals_default = autocast_wrapper("aten::linalg_svdvals", CPU="float32")
+
 
 # svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
 svd_default = autocast_wrapper("aten::svd", CPU="float32")
 
+
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
 pinverse = autocast_wrapper("aten::pinverse", CPU="float32")
+
 
 # linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)
 #     -> Tensor
 linalg_matrix_rank_atol_rtol_tensor = autocast_wrapper("aten::linalg_matrix_rank.atol_rtol_tensor", CPU="float32")
 
+
 # linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 linalg_matrix_rank_atol_rtol_float = autocast_wrapper("aten::linalg_matrix_rank.atol_rtol_float", CPU="float32")
+
 
 # linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
 linalg_matrix_rank_default = autocast_wrapper("aten::linalg_matrix_rank", CPU="float32")
 
+
 # linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
 linalg_matrix_rank_tol_tensor = autocast_wrapper("aten::linalg_matrix_rank.tol_tensor", CPU="float32")
+
 
 # linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) ->
 #     Tensor
 linalg_matrix_norm_default = autocast_wrapper("aten::linalg_matrix_norm", CUDA="float32_dtype")
 
+
 # linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
 #     dtype=None) -> Tensor
 linalg_matrix_norm_str_ord = autocast_wrapper("aten::linalg_matrix_norm.str_ord", CUDA="float32_dtype")
 
+
 # nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
 nuclear_norm_default = autocast_wrapper("aten::nuclear_norm", CUDA="float32")
+
 
 # nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 nuclear_norm_dim = autocast_wrapper("aten::nuclear_norm.dim", CUDA="float32")
 
+
 # linalg_cond(Tensor self, Scalar? p=None) -> Tensor
 linalg_cond_default = autocast_wrapper("aten::linalg_cond", CPU="float32")
 
+
 # linalg_cond.p_str(Tensor self, str p) -> Tensor
 linalg_cond_p_str = autocast_wrapper("aten::linalg_cond.p_str", CPU="float32")
+
 
 # cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
 cdist = autocast_wrapper("aten::cdist", "float32")

@@ -8,14 +8,18 @@ from opwright.abi import autocast_wrapper
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 mse_loss_default = autocast_wrapper("aten::mse_loss", "float32")
 
+
 # l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 l1_loss = autocast_wrapper("aten::l1_loss", "float32")
+
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 smooth_l1_loss_default = autocast_wrapper("aten::smooth_l1_loss", "float32")
 
+
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 huber_loss_default = autocast_wrapper("aten::huber_loss", "float32")
+
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 binary_cross_entropy_default = autocast_wrapper(
@@ -24,51 +28,66 @@ binary_cross_entropy_default = autocast_wrapper(
     CUDA="banned: use binary_cross_entropy_with_logits, which takes what the sigmoid before it would",
 )
 
+
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
 binary_cross_entropy_with_logits_default = autocast_wrapper("aten::binary_cross_entropy_with_logits", "float32")
 
+
 # kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
 kl_div = autocast_wrapper("aten::kl_div", "float32")
+
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 soft_margin_loss_default = autocast_wrapper("aten::soft_margin_loss", "float32")
 
+
 # hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
 hinge_embedding_loss = autocast_wrapper("aten::hinge_embedding_loss", "float32")
+
 
 # poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
 poisson_nll_loss = autocast_wrapper("aten::poisson_nll_loss", "float32")
 
+
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 nll_loss_default = autocast_wrapper("aten::nll_loss", "float32")
 
+
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 nll_loss2d_default = autocast_wrapper("aten::nll_loss2d", "float32")
+
 
 # cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100,
 #     float label_smoothing=0.0) -> Tensor
 cross_entropy_loss = autocast_wrapper("aten::cross_entropy_loss", CPU="float32")
 
+
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
 multi_margin_loss_default = autocast_wrapper("aten::multi_margin_loss", "float32")
 
+
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 multilabel_margin_loss_default = autocast_wrapper("aten::multilabel_margin_loss", "float32")
+
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 multilabel_margin_loss_forward_default = autocast_wrapper("aten::multilabel_margin_loss_forward", CPU="float32")
 
+
 # margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 margin_ranking_loss = autocast_wrapper("aten::margin_ranking_loss", "float32")
+
 
 # cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 cosine_embedding_loss = autocast_wrapper("aten::cosine_embedding_loss", "float32")
 
+
 # triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float
 #     eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
 triplet_margin_loss = autocast_wrapper("aten::triplet_margin_loss", "float32")
+
 
 # cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
 cosine_similarity = autocast_wrapper("aten::cosine_similarity", CUDA="float32")

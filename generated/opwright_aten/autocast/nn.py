@@ -8,14 +8,18 @@ from opwright.abi import autocast_wrapper
 # softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 softmax_int = autocast_wrapper("aten::softmax.int", CUDA="float32_dtype")
 
+
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 log_softmax_int = autocast_wrapper("aten::log_softmax.int", CUDA="float32_dtype")
+
 
 # linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 linear_default = autocast_wrapper("aten::linear", "lower_precision")
 
+
 # bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 bilinear = autocast_wrapper("aten::bilinear", CPU="unchanged", CUDA="promote")
+
 
 # scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 #     bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor

@@ -9,12 +9,15 @@ from opwright.abi import autocast_wrapper
 #     Tensor, Tensor)
 native_layer_norm_default = autocast_wrapper("aten::native_layer_norm", CUDA="float32")
 
+
 # layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enable=True) -> Tensor
 layer_norm = autocast_wrapper("aten::layer_norm", CUDA="float32")
 
+
 # rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
 rms_norm = autocast_wrapper("aten::rms_norm", CUDA="float32")
+
 
 # group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enabled=True) -> Tensor

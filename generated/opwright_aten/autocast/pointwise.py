@@ -8,59 +8,78 @@ from opwright.abi import autocast_wrapper
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 pow_Tensor_Tensor = autocast_wrapper("aten::pow.Tensor_Tensor", CUDA="float32")
 
+
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 pow_Tensor_Scalar = autocast_wrapper("aten::pow.Tensor_Scalar", CUDA="float32")
+
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 pow_Scalar = autocast_wrapper("aten::pow.Scalar", CUDA="float32")
 
+
 # atan2(Tensor self, Tensor other) -> Tensor
 atan2_default = autocast_wrapper("aten::atan2", CUDA="promote")
+
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 addcmul_default = autocast_wrapper("aten::addcmul", CUDA="promote")
 
+
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 addcdiv_default = autocast_wrapper("aten::addcdiv", CUDA="promote")
+
 
 # exp(Tensor self) -> Tensor
 exp_default = autocast_wrapper("aten::exp", CUDA="float32")
 
+
 # expm1(Tensor self) -> Tensor
 expm1_default = autocast_wrapper("aten::expm1", CUDA="float32")
+
 
 # log(Tensor self) -> Tensor
 log_default = autocast_wrapper("aten::log", CUDA="float32")
 
+
 # log1p(Tensor self) -> Tensor
 log1p_default = autocast_wrapper("aten::log1p", CUDA="float32")
+
 
 # log2(Tensor self) -> Tensor
 log2_default = autocast_wrapper("aten::log2", CUDA="float32")
 
+
 # tan(Tensor self) -> Tensor
 tan_default = autocast_wrapper("aten::tan", CUDA="float32")
+
 
 # reciprocal(Tensor self) -> Tensor
 reciprocal_default = autocast_wrapper("aten::reciprocal", CUDA="float32")
 
+
 # rsqrt(Tensor self) -> Tensor
 rsqrt_default = autocast_wrapper("aten::rsqrt", CUDA="float32")
+
 
 # asin(Tensor self) -> Tensor
 asin_default = autocast_wrapper("aten::asin", CUDA="float32")
 
+
 # acos(Tensor self) -> Tensor
 acos_default = autocast_wrapper("aten::acos", CUDA="float32")
+
 
 # sinh(Tensor self) -> Tensor
 sinh_default = autocast_wrapper("aten::sinh", CUDA="float32")
 
+
 # cosh(Tensor self) -> Tensor
 cosh_default = autocast_wrapper("aten::cosh", CUDA="float32")
 
+
 # log10(Tensor self) -> Tensor
 log10_default = autocast_wrapper("aten::log10", CUDA="float32")
+
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 polar_default = autocast_wrapper("aten::polar", CPU="float32")

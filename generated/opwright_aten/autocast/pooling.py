@@ -9,12 +9,15 @@ from opwright.abi import autocast_wrapper
 #     ceil_mode=False) -> Tensor
 max_pool3d = autocast_wrapper("aten::max_pool3d", CPU="float32")
 
+
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 avg_pool3d_default = autocast_wrapper("aten::avg_pool3d", CPU="float32")
 
+
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 adaptive_avg_pool3d_default = autocast_wrapper("aten::adaptive_avg_pool3d", CPU="float32")
+
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 adaptive_max_pool3d_default = autocast_wrapper("aten::adaptive_max_pool3d", CPU="float32")

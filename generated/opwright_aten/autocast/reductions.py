@@ -8,24 +8,31 @@ from opwright.abi import autocast_wrapper
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 sum_default = autocast_wrapper("aten::sum", CUDA="float32_dtype")
 
+
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 sum_dim_IntList = autocast_wrapper("aten::sum.dim_IntList", CUDA="float32_dtype")
+
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 prod_default = autocast_wrapper("aten::prod", CPU="float32", CUDA="float32_dtype")
 
+
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 prod_dim_int = autocast_wrapper("aten::prod.dim_int", CPU="float32", CUDA="float32_dtype")
 
+
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 logsumexp_default = autocast_wrapper("aten::logsumexp", CUDA="float32")
+
 
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 #     Tensor
 linalg_vector_norm_default = autocast_wrapper("aten::linalg_vector_norm", CUDA="float32_dtype")
 
+
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 norm_Scalar = autocast_wrapper("aten::norm.Scalar", CUDA="float32_dtype", with_dtype="aten::norm.ScalarOpt_dtype")
+
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 norm_ScalarOpt_dim = autocast_wrapper(
@@ -34,14 +41,18 @@ norm_ScalarOpt_dim = autocast_wrapper(
     with_dtype="aten::norm.ScalarOpt_dim_dtype",
 )
 
+
 # frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 frobenius_norm_dim = autocast_wrapper("aten::frobenius_norm.dim", CUDA="float32")
+
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 dist_default = autocast_wrapper("aten::dist", CUDA="float32")
 
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 cumsum_default = autocast_wrapper("aten::cumsum", CUDA="float32_dtype")
+
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 cumprod_default = autocast_wrapper("aten::cumprod", CUDA="float32_dtype")

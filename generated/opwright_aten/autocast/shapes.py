@@ -8,17 +8,22 @@ from opwright.abi import autocast_wrapper
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 reflection_pad1d_default = autocast_wrapper("aten::reflection_pad1d", CPU="float32")
 
+
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 reflection_pad2d_default = autocast_wrapper("aten::reflection_pad2d", CPU="float32")
+
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 replication_pad1d_default = autocast_wrapper("aten::replication_pad1d", CPU="float32")
 
+
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 replication_pad2d_default = autocast_wrapper("aten::replication_pad2d", CPU="float32")
 
+
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 replication_pad3d_default = autocast_wrapper("aten::replication_pad3d", CPU="float32")
+
 
 # _pad_circular(Tensor self, SymInt[] pad) -> Tensor
 _pad_circular = autocast_wrapper("aten::_pad_circular", "unchanged")

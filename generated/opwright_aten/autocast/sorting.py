@@ -8,11 +8,14 @@ from opwright.abi import autocast_wrapper
 # quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 quantile_default = autocast_wrapper("aten::quantile", CPU="float32")
 
+
 # quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 quantile_scalar = autocast_wrapper("aten::quantile.scalar", CPU="float32")
 
+
 # nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 nanquantile_default = autocast_wrapper("aten::nanquantile", CPU="float32")
+
 
 # nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 nanquantile_scalar = autocast_wrapper("aten::nanquantile.scalar", CPU="float32")

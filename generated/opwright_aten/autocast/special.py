@@ -8,5 +8,6 @@ from opwright.abi import autocast_wrapper
 # erfinv(Tensor self) -> Tensor
 erfinv_default = autocast_wrapper("aten::erfinv", CUDA="float32")
 
+
 # mvlgamma(Tensor self, int p) -> Tensor
 mvlgamma_default = autocast_wrapper("aten::mvlgamma", "unchanged")

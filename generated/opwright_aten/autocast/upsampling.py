@@ -8,33 +8,42 @@ from opwright.abi import autocast_wrapper
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 upsample_nearest1d_default = autocast_wrapper("aten::upsample_nearest1d", CUDA="float32")
 
+
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 upsample_nearest2d_default = autocast_wrapper("aten::upsample_nearest2d", CUDA="float32")
+
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 upsample_nearest3d_default = autocast_wrapper("aten::upsample_nearest3d", CUDA="float32")
 
+
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 _upsample_nearest_exact1d_default = autocast_wrapper("aten::_upsample_nearest_exact1d", CUDA="float32")
 
+
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 _upsample_nearest_exact2d_default = autocast_wrapper("aten::_upsample_nearest_exact2d", CUDA="float32")
+
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 _upsample_nearest_exact3d_default = autocast_wrapper("aten::_upsample_nearest_exact3d", CUDA="float32")
 
+
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 upsample_linear1d_default = autocast_wrapper("aten::upsample_linear1d", CUDA="float32")
+
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 upsample_bilinear2d_default = autocast_wrapper("aten::upsample_bilinear2d", CUDA="float32")
 
+
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
 #     scales_h=None, float? scales_w=None) -> Tensor
 upsample_trilinear3d_default = autocast_wrapper("aten::upsample_trilinear3d", CUDA="float32")
+
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor

@@ -83,6 +83,30 @@ def as_strided_copy_default(below: Callable[..., Tensor]) -> Kernel:
 as_strided_copy_out = refuse_recording("as_strided_copy", 0, 4)
 
 
+# lift_fresh_copy(Tensor self) -> Tensor
+class LiftFreshBackward0_copy(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (grad,)
+
+
+# lift_fresh_copy(Tensor self) -> Tensor
+def lift_fresh_copy_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        result = below(self)
+        node = LiftFreshBackward0_copy()
+        node.edges = (self.edge,)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+lift_fresh_copy_out = refuse_recording("lift_fresh_copy", 0, 1)
+
+
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
 class DiagonalBackward0_copy(Recorded):
     __slots__ = ("dim1", "dim2", "offset", "self_shape")

@@ -727,16 +727,6 @@ def lift_fresh(self: Tensor) -> Tensor:
         raise
 
 
-# lift_fresh_copy(Tensor self) -> Tensor
-def lift_fresh_copy(self: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.clone(self)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::lift_fresh_copy", "CompositeExplicitAutogradNonFunctional")
-        raise
-
-
 # to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False,
 #     MemoryFormat? memory_format=None) -> Tensor(a)
 def to_device(

@@ -30,6 +30,11 @@ def detach_copy_out(self: Tensor, out: Tensor) -> Tensor:
     return write_out("detach_copy", out, ops.detach_copy(self))
 
 
+# lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def lift_fresh_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out("lift_fresh_copy", out, ops.lift_fresh_copy(self))
+
+
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
     return write_out("diagonal_copy", out, ops.diagonal_copy(self, offset, dim1, dim2))

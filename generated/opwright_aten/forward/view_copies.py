@@ -20,6 +20,11 @@ def as_strided_copy_default(size: Any, stride: Any, storage_offset: Any, self_t:
     return ops.as_strided_copy(self_t, size, stride, storage_offset)
 
 
+# lift_fresh_copy(Tensor self) -> Tensor: result
+def lift_fresh_copy_default(self_t: Any) -> Any:
+    return ops.lift_fresh_copy(self_t)
+
+
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
 def diagonal_copy_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
     return ops.diagonal_copy(self_t, offset, dim1, dim2)
@@ -104,6 +109,7 @@ def view_as_real_copy_default(self_t: Any) -> Any:
 RULES: dict[str, ForwardRule] = {
     "alias_copy": ForwardRule((0,), (TangentFormula(alias_copy_default, (), (0,), (), (0,)),), ()),
     "as_strided_copy": ForwardRule((0,), (TangentFormula(as_strided_copy_default, (1, 2, 3), (0,), (), (0,)),), ()),
+    "lift_fresh_copy": ForwardRule((0,), (TangentFormula(lift_fresh_copy_default, (), (0,), (), (0,)),), ()),
     "detach_copy": ForwardRule((), (), (0,)),
     "diagonal_copy": ForwardRule((0,), (TangentFormula(diagonal_copy_default, (1, 2, 3), (0,), (), (0,)),), ()),
     "expand_copy": ForwardRule((0,), (TangentFormula(expand_copy_default, (1, 2), (0,), (), (0,)),), ()),

@@ -45,6 +45,17 @@ def detach_copy_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def lift_fresh_copy_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:

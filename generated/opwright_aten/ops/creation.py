@@ -1865,16 +1865,6 @@ def lift_fresh(self=NOT_GIVEN, **named):
     return find1(_lift_fresh, self)(self)
 
 
-_lift_fresh_copy = declare("lift_fresh_copy(Tensor self) -> Tensor", "pt2_compliant_tag view_copy")
-
-
-@function_of(Overloaded(_lift_fresh_copy), _lift_fresh_copy)
-def lift_fresh_copy(self=NOT_GIVEN, **named):
-    if named:
-        return _lift_fresh_copy.call_given((self,), named)
-    return find1(_lift_fresh_copy, self)(self)
-
-
 _fill_diagonal_ = declare(
     "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", "inplace pt2_compliant_tag"
 )

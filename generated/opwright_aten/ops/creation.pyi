@@ -31,7 +31,6 @@ __all__ = [
     "hann_window",
     "kaiser_window",
     "lift_fresh",
-    "lift_fresh_copy",
     "linspace",
     "logspace",
     "new_empty",
@@ -1145,10 +1144,6 @@ def clone(self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A
 def lift_fresh(self: A) -> A: ...
 @overload
 def lift_fresh(input: A) -> A: ...
-@overload
-def lift_fresh_copy(self: A) -> A: ...
-@overload
-def lift_fresh_copy(input: A) -> A: ...
 @overload
 def fill_diagonal_(self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 @overload
@@ -2323,11 +2318,6 @@ class _lift_fresh_call:
     def __call__(_op, self: A) -> A: ...
 
 class _lift_fresh_operator(_lift_fresh_call, Operator): ...
-
-class _lift_fresh_copy_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _lift_fresh_copy_operator(_lift_fresh_copy_call, Operator): ...
 
 class _fill_diagonal__call:
     def __call__(_op, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
@@ -3776,9 +3766,6 @@ class _clone_packet(_clone_packet_call):
 class _lift_fresh_packet(_lift_fresh_call, Packet):
     default: _lift_fresh_operator
 
-class _lift_fresh_copy_packet(_lift_fresh_copy_call, Packet):
-    default: _lift_fresh_copy_operator
-
 class _fill_diagonal__packet(_fill_diagonal__call, Packet):
     default: _fill_diagonal__operator
 
@@ -3959,7 +3946,6 @@ class Namespace:
     zero: _zero_packet
     clone: _clone_packet
     lift_fresh: _lift_fresh_packet
-    lift_fresh_copy: _lift_fresh_copy_packet
     fill_diagonal_: _fill_diagonal__packet
     contiguous: _contiguous_packet
     resize_: _resize__packet

@@ -61,6 +61,20 @@ def detach_copy(self=NOT_GIVEN, **named):
     return find1(_detach_copy_default, self)(self)
 
 
+_lift_fresh_copy_default = declare("lift_fresh_copy(Tensor self) -> Tensor", "pt2_compliant_tag view_copy")
+_lift_fresh_copy_out = declare(
+    "lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag view_copy"
+)
+_lift_fresh_copy = Overloaded(_lift_fresh_copy_default, _lift_fresh_copy_out)
+
+
+@function_of(_lift_fresh_copy, _lift_fresh_copy_default)
+def lift_fresh_copy(self=NOT_GIVEN, **named):
+    if named:
+        return _lift_fresh_copy.call_given((self,), named)
+    return find1(_lift_fresh_copy_default, self)(self)
+
+
 _diagonal_copy_default = declare(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", "pt2_compliant_tag view_copy"
 )

@@ -16,6 +16,7 @@ __all__ = [
     "detach_copy",
     "diagonal_copy",
     "expand_copy",
+    "lift_fresh_copy",
     "permute_copy",
     "select_copy",
     "slice_copy",
@@ -52,6 +53,12 @@ def detach_copy(self: A) -> A: ...
 def detach_copy(input: A) -> A: ...
 @overload
 def detach_copy(self: TensorLike, *, out: A) -> A: ...
+@overload
+def lift_fresh_copy(self: A) -> A: ...
+@overload
+def lift_fresh_copy(input: A) -> A: ...
+@overload
+def lift_fresh_copy(self: TensorLike, *, out: A) -> A: ...
 @overload
 def diagonal_copy(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 @overload
@@ -176,6 +183,9 @@ class _as_strided_copy_default_operator(Operator):
 class _detach_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _lift_fresh_copy_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
 class _diagonal_copy_default_operator(Operator):
     def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 
@@ -256,6 +266,9 @@ class _as_strided_copy_out_operator(Operator):
     ) -> A: ...
 
 class _detach_copy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _lift_fresh_copy_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _diagonal_copy_out_operator(Operator):
@@ -342,6 +355,16 @@ class _detach_copy_packet_call(Packet):
 class _detach_copy_packet(_detach_copy_packet_call):
     default: _detach_copy_default_operator
     out: _detach_copy_out_operator
+
+class _lift_fresh_copy_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _lift_fresh_copy_packet(_lift_fresh_copy_packet_call):
+    default: _lift_fresh_copy_default_operator
+    out: _lift_fresh_copy_out_operator
 
 class _diagonal_copy_packet_call(Packet):
     @overload
@@ -507,6 +530,7 @@ class Namespace:
     alias_copy: _alias_copy_packet
     as_strided_copy: _as_strided_copy_packet
     detach_copy: _detach_copy_packet
+    lift_fresh_copy: _lift_fresh_copy_packet
     diagonal_copy: _diagonal_copy_packet
     expand_copy: _expand_copy_packet
     permute_copy: _permute_copy_packet

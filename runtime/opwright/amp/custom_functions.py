@@ -79,6 +79,7 @@ def _cast(value: Any, device_type: str, dtype: DType) -> Any:
         return value.to(dtype) if is_eligible(value, device_type) else value
     if isinstance(value, Mapping):
         return {_cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_cast(item, device_type, dtype) for item in value)
+    if isinstance(value, list | tuple):
+        items = [_cast(item, device_type, dtype) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value

@@ -134,17 +134,23 @@ def switch(device_type: str, enabled: bool) -> None:
     left = [each for each in on if each != device_type]
     devices = sorted([*left, device_type] if enabled else left, key=_order)
     SETTINGS.set(replace(settings, devices=tuple(devices) or None))
-    set_modes(Modes(modes.include | AUTOCAST, modes.mask | AUTOCAST) if devices else _without(modes))
+    set_modes(_with(modes) if devices else _without(modes))
 
 
 def _order(device_type: str) -> int:
     return _FIRST.index(device_type) if device_type in _FIRST else -1
 
 
+def _with(modes: Modes) -> Modes:
+    """Return the modes given, with autocast."""
+    return Modes(modes.include | AUTOCAST, modes.mask | AUTOCAST, modes.top)
+
+
 def _without(modes: Modes) -> Modes | None:
     """Return the modes given, without autocast."""
     include = modes.include & ~AUTOCAST
-    return Modes(include, modes.mask) if include or modes.mask != -1 else None
+    is_any = include or modes.mask != -1 or modes.top is not None
+    return Modes(include, modes.mask, modes.top) if is_any else None
 
 
 def exclude(modes: Modes | None) -> Modes | None:
@@ -178,4 +184,4 @@ class Captured(ThreadBlock):
         casts = current().casts
         SETTINGS.set(replace(self._settings, casts={} if casts is None else casts))
         modes = active_modes() or Modes(0, -1)
-        set_modes(Modes(modes.include | AUTOCAST, modes.mask | AUTOCAST) if self._is_on else _without(modes))
+        set_modes(_with(modes) if self._is_on else _without(modes))

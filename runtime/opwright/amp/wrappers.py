@@ -10,7 +10,7 @@ A wrapper does one of these for each device, or nothing, by the schema's `autoca
 - `banned: …`: refuses the call, and says what to do in its place.
 
 Cast tensors have other keys. So the operator is called anew, with autocast off for the device (Note [Autocast regions]
-in `settings`).
+in `settings`). Where nothing was cast, the kernel below is called.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.amp.casts import cast_each, is_eligible, promoted
+from opwright.amp.casts import cast_each, is_eligible, is_on, promoted
 from opwright.amp.settings import Excluded, Settings, current, devices_on, exclude
 from opwright.arrays.dtypes import float32
 from opwright.dispatch.operator import Operator, find_operator
@@ -29,7 +29,8 @@ from opwright.tensors.tensor import Tensor
 __all__ = ["autocast_wrapper"]
 
 Kernel = Callable[..., Any]
-Policy = Callable[[Settings, str, tuple[Any, ...]], Any]
+# What is called with the settings, the device, the arguments and the kernel below.
+Policy = Callable[[Settings, str, tuple[Any, ...], Kernel], Any]
 ALL_DEVICES: Final = ""
 
 
@@ -56,7 +57,7 @@ def _kernel(policies: Mapping[str, Policy], below: Kernel) -> Kernel:
         for device in devices_on(settings):
             policy = policies.get(device, on_all)
             if policy is not None and _is_among(device, args):
-                return _without(settings, device, policy, args)
+                return _without(settings, device, policy, args, below)
         return below(*args)
 
     return kernel
@@ -66,24 +67,24 @@ def _is_among(device: str, values: Sequence[Any]) -> bool:
     """Whether a tensor of that device is among the values, or in a list of them."""
     for value in values:
         if isinstance(value, Tensor):
-            if value.device.type == device:
+            if is_on(value, device):
                 return True
         elif type(value) is list and _is_among(device, value):
             return True
     return False
 
 
-def _without(settings: Settings, device: str, policy: Policy, args: tuple[Any, ...]) -> Any:
+def _without(settings: Settings, device: str, policy: Policy, args: tuple[Any, ...], below: Kernel) -> Any:
     """Call by a policy, with autocast off for a device that it is on for."""
     if settings.devices is not None and len(settings.devices) == 1:
         modes = active_modes()
         try:  # (Note [Interrupted blocks])
             set_modes(exclude(modes))
-            return policy(settings, device, args)
+            return policy(settings, device, args, below)
         finally:
             set_modes(modes)
     with Excluded(device):
-        return policy(settings, device, args)
+        return policy(settings, device, args, below)
 
 
 # -- policies
@@ -92,17 +93,20 @@ def _without(settings: Settings, device: str, policy: Policy, args: tuple[Any, .
 def _policy(operator: Operator, text: str, with_dtype: str) -> Policy:
     """Return a policy of an operator by its name in schema files."""
     kind, _, hint = text.partition(": ")
+    name = operator.name
     match kind:
         case "lower_precision":
             return _casting(operator, lambda settings, device, _: settings.dtype(device))
         case "float32":
             return _casting(operator, lambda *_: float32)
         case "promote":
-            return _casting(operator, lambda settings, device, args: promoted(settings.dtype(device), args, device))
+            return _casting(
+                operator, lambda settings, device, args: promoted(settings.dtype(device), args, device, name)
+            )
         case "float32_dtype":
             return _with_dtype(operator, with_dtype)
         case "unchanged":
-            return lambda settings, device, args: operator.call(*args)
+            return lambda settings, device, args, below: below(*args)
         case "banned":
             return _banned(operator, hint)
     raise ValueError(f"{operator.name} has the autocast policy {text!r}, which this version of Opwright does not know")
@@ -111,12 +115,16 @@ def _policy(operator: Operator, text: str, with_dtype: str) -> Policy:
 def _casting(operator: Operator, dtype: Callable[[Settings, str, tuple[Any, ...]], Any]) -> Policy:
     positions = [position for position, *_ in operator.signature.tensors]
 
-    def call(settings: Settings, device: str, args: tuple[Any, ...]) -> Any:
+    def call(settings: Settings, device: str, args: tuple[Any, ...], below: Kernel) -> Any:
         wanted = dtype(settings, device, args)
-        given = list(args)
+        given: list[Any] | None = None
         for position in positions:
-            given[position] = cast_each(wanted, given[position], device)
-        return operator.call(*given)
+            value = args[position]
+            cast = cast_each(wanted, value, device)
+            if cast is not value:
+                given = list(args) if given is None else given
+                given[position] = cast
+        return below(*args) if given is None else operator.call(*given)
 
     return call
 
@@ -124,21 +132,21 @@ def _casting(operator: Operator, dtype: Callable[[Settings, str, tuple[Any, ...]
 def _with_dtype(operator: Operator, with_dtype: str) -> Policy:
     places = [place for place, each in enumerate(operator.signature.types) if each.startswith("ScalarType")]
 
-    def call(settings: Settings, device: str, args: tuple[Any, ...]) -> Any:
+    def call(settings: Settings, device: str, args: tuple[Any, ...], below: Kernel) -> Any:
         if not is_eligible(next(tensors_of(args)), device):
-            return operator.call(*args)
+            return below(*args)
         if with_dtype:
             return find_operator(with_dtype).call(*args, float32)
         given = list(args)
         for place in places:
             given[place] = float32 if given[place] is None else given[place]
-        return operator.call(*given)
+        return below(*given)
 
     return call
 
 
 def _banned(operator: Operator, hint: str) -> Policy:
-    def call(settings: Settings, device: str, args: tuple[Any, ...]) -> Any:
+    def call(settings: Settings, device: str, args: tuple[Any, ...], below: Kernel) -> Any:
         raise RuntimeError(
             f"{operator.name} is unsafe under autocast: {hint}. Or call it in a block of "
             f"opwright.autocast({device!r}, enabled=False), with float32 operands"

@@ -132,6 +132,20 @@ def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
     return any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
 
 
+def may_meet(shape: Shape, strides: Shape) -> bool:
+    """Whether two indices may reach one element, as those of windows do: a dimension steps over no more than what the
+    smaller ones take (PyTorch's test). Of symbolic strides only what is sure is told."""
+    dims = [(stride, size) for stride, size in zip(strides, shape, strict=True) if not (type(size) is int and size < 2)]
+    if not all(type(each) is int for pair in dims for each in pair):
+        return may_overlap_itself(shape, strides)
+    reach = 0
+    for stride, size in sorted(dims):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     """Return the shape that all broadcast to. Raises RuntimeError naming sizes and dimension, as PyTorch does."""
     result = shapes[0]

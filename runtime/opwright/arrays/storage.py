@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright.arrays.devices import Array, backend_named, backend_of
-from opwright.arrays.dtypes import bfloat16
+from opwright.arrays.dtypes import bfloat16, uint8
 from opwright.arrays.layouts import Shape, span, surely_empty
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.sizes import guard_or_true, holds
@@ -45,7 +45,7 @@ class Storage:
             flat = self._flat = _flatten(self.array)
         if dtype is None or dtype == flat.dtype:
             return flat
-        return flat.view("uint8")[: flat.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
+        return flat.view(uint8)[: flat.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
 
     def offset_of(self, array: Array) -> int:
         """Return how many elements lie before the first element of `array`."""

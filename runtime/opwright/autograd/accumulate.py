@@ -16,7 +16,7 @@ from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.dispatch.aten import aten
-from opwright.keys import GRAD, PYTHON
+from opwright.keys import GRAD, WATCHED
 from opwright.locks.forks import ForkLock
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
@@ -90,7 +90,7 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
         if not grad.keys & GRAD and grad.extra is None:
             return grad
-    elif not with_modes(grad.keys) & (GRAD | PYTHON) and variable.ndim and wanted == _row_major(variable):
+    elif not with_modes(grad.keys) & (GRAD | WATCHED) and variable.ndim and wanted == _row_major(variable):
         return wrap(np.array(array, order="C"))
     return _copied(variable, grad)
 

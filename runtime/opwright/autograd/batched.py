@@ -1,22 +1,41 @@
-"""`grad(is_grads_batched=True)`: a stack of gradients, of which each sample is a backward pass of its own."""
+"""`grad(is_grads_batched=True)`: a stack of gradients goes through one backward pass, by `vmap`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.dispatch.aten import aten
+from opwright.hooks import hooks
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["split", "stack"]
+__all__ = ["run"]
+
+Pass = Callable[[Sequence[Tensor | None]], list[Any]]
 
 
-def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[list[Tensor | None]]:
-    """Yield the gradients of `outputs` sample by sample, from gradients with a leading batch dimension.
+def run(backward: Pass, outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[Any]:
+    """Return the gradients that a backward pass gives for a batch: each stacked, None where there is none.
 
-    Raises RuntimeError where a gradient is no batch of its output's shape, ValueError where the batches differ in size,
-    IndexError where they are empty.
+    `grads` have a leading batch dimension. Raises RuntimeError where one is no batch of its output's shape, ValueError
+    where the batches differ in size, IndexError where they are empty.
     """
+    _check(outputs, grads)
+    places = [place for place, grad in enumerate(grads) if grad is not None]
+    if not places:
+        return [None if each is None else aten["unsqueeze.default"](each, 0) for each in backward(grads)]
+    kept: list[Any] = []
+
+    def sample(*given: Tensor) -> list[Any]:
+        each = iter(given)
+        kept[:] = backward([None if grad is None else next(each) for grad in grads])
+        return [found for found in kept if found is not None]
+
+    stacked = iter(hooks.transforms().vmap(sample)(*[grads[place] for place in places]))
+    return [None if found is None else next(stacked) for found in kept]
+
+
+def _check(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None:
     sizes = {}
     for index, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         if grad is None:
@@ -33,16 +52,3 @@ def split(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[lis
         raise ValueError(f"is_grads_batched=True expects batches of one size, but got {found}")
     if 0 in sizes.values():
         raise IndexError("is_grads_batched=True expects at least one sample, but the batch is empty")
-    count = next(iter(sizes.values()), 1)
-    select = aten["select.int"]
-    return [[None if grad is None else select(grad, 0, number) for grad in grads] for number in range(count)]
-
-
-def stack(samples: Sequence[Sequence[Tensor | None]]) -> list[Any]:
-    """Return the gradients of each input, stacked; None where no sample has one, zeros where only some have."""
-    return [None if all(each is None for each in column) else _stacked(column) for column in zip(*samples, strict=True)]
-
-
-def _stacked(column: Sequence[Tensor | None]) -> Any:
-    like = next(each for each in column if each is not None)
-    return aten["stack.default"]([aten["zeros_like.default"](like) if each is None else each for each in column])

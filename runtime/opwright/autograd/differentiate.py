@@ -96,11 +96,12 @@ def _find(
 def _find_batched(
     roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
-    """Return the gradients of the targets for each sample of a batch, stacked; the graph is kept up to the last."""
-    samples = batched.split(roots, _given(roots, grads))
-    kept = [True] * (len(samples) - 1) + [keep_graph]
-    each = zip(samples, kept, strict=True)
-    return batched.stack([_find(roots, sample, targets, keeps, create_graph) for sample, keeps in each])
+    """Return the gradients of the targets for each sample of a batch, stacked."""
+
+    def backward(sample: Sequence[Tensor | None]) -> list[Any]:
+        return _find(roots, sample, targets, keep_graph, create_graph)
+
+    return batched.run(backward, roots, _given(roots, grads))
 
 
 def _as_tuple(tensors: Tensors) -> tuple[Any, ...]:

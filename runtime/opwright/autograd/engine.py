@@ -24,7 +24,7 @@ from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.state import active_modes, set_modes
 
-__all__ = ["current_pass", "run"]
+__all__ = ["current_pass", "is_running", "run"]
 
 _ndarray: Final = np.ndarray
 Root = tuple[Edge, Any]
@@ -61,6 +61,11 @@ def run(
             set_modes(outer)
         finally:
             _current.set(outer_pass)
+
+
+def is_running() -> bool:
+    """Whether a backward pass is running in this thread or task."""
+    return _current.get() is not None
 
 
 def current_pass() -> _Pass:

@@ -187,9 +187,9 @@ def _laid_out(value: Tensor, like: Tensor) -> Tensor:
     return copy
 
 
-def zero_tangent(like: Tensor) -> Tensor:
-    """Return zeros that fit a tensor."""
-    return fit_tangent(aten["zeros_like.default"](like.detach()), like)
+def zero_tangent(like: Tensor, beside: Tensor) -> Tensor:
+    """Return zeros that fit a tensor, into which the tangent `beside` can be written: batched, where that is."""
+    return fit_tangent(aten["new_zeros.default"](beside, list(like.shape), dtype=like.dtype, device=like.device), like)
 
 
 def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tuple[Tensor, ...] = ()) -> None:
@@ -200,7 +200,7 @@ def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tup
         if base is None:
             set_tangent(tensor, new_tangent(value, tensor, taken), level)
             return
-        set_tangent(base, zero_tangent(base), level)
+        set_tangent(base, zero_tangent(base, value), level)
         current = current_tangent(tensor)
     if value is not None:
         aten["copy_.default"](current, value)

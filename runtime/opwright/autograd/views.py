@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import COMPLEX, to_real
-from opwright.arrays.layouts import Shape, count, may_overlap_itself, span
+from opwright.arrays.layouts import Shape, count, may_meet, span
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
@@ -62,7 +62,7 @@ class Placed(NamedTuple):
         if self.is_paired:
             values = aten["view_as_real.default"](values)
         shape, strides, offset = self.layout()
-        if not may_overlap_itself(tuple(shape), tuple(strides)):
+        if not may_meet(tuple(shape), tuple(strides)):
             result: Tensor = aten["as_strided_scatter.default"](flat, values, shape, strides, offset)
             return result
         places = aten["arange.default"](flat.numel(), device=flat.device)

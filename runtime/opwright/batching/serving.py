@@ -11,7 +11,7 @@ from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
 from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
-from opwright.batching.tables import GENERATED, REGISTERED, BatchRule
+from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.dispatch.kernel_forms import Composite, Lazy
 from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.registry import registry
@@ -53,7 +53,7 @@ def serving(operator: Operator) -> Serve:
         return _by_rule(operator, random_rule(operator), is_always=True)
     if "inplace_view" in operator.tags:
         return _by_rule(operator, inplace_view_rule(operator))
-    if (family := GENERATED.find(operator.name)) is not None:
+    if (family := _family_of(operator)) is not None:
         quick = family.serve_of(operator) if isinstance(family, Elementwise) else None
         return quick or _by_rule(operator, family.rule_of(operator))
     if (refused := refusal(operator)) is not None:
@@ -62,6 +62,13 @@ def serving(operator: Operator) -> Serve:
         if (decomposition := _handle(operator, key)) is not None:
             return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
     return _by_rule(operator, looping(operator))
+
+
+def _family_of(operator: Operator) -> Family | None:
+    """Return the family that the generated package names, or that a formula given at run time tells."""
+    from opwright.batching.formulas import family_by_formula
+
+    return GENERATED.find(operator.name) or family_by_formula(operator)
 
 
 def kind_of_rule(operator: Operator) -> str:

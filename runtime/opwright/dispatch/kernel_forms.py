@@ -153,16 +153,18 @@ class Lazy:
 class LazyWrapper:
     """A generated Wrapper in a module that is imported when a call first needs it: `function` is its `make`."""
 
-    __slots__ = ("function", "loaded", "module")
+    __slots__ = ("function", "lets_record", "loaded", "module")
 
-    def __init__(self, module: str, function: str) -> None:
+    def __init__(self, module: str, function: str, lets_record: bool = False) -> None:
         self.module = module
         self.function = function
+        self.lets_record = lets_record
         self.loaded: Wrapper | None = None
 
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
-        self.loaded = Wrapper(getattr(importlib.import_module(self.module), self.function), is_generated=True)
+        make = getattr(importlib.import_module(self.module), self.function)
+        self.loaded = Wrapper(make, is_generated=True, lets_record=self.lets_record)
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.function}"

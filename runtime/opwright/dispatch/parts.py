@@ -35,6 +35,7 @@ _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes"
 _FORWARD: Final = "forward"
 _BATCHING: Final = "batching"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
+_BATCHING: Final = "batching"
 
 
 class Part:
@@ -110,6 +111,8 @@ class _Expanded:
             self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
+        elif key == _BATCHING:
+            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))

@@ -217,7 +217,7 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
         key = as_key(key_name)
         known = operator.registrations.setdefault(key, [])
-        form: Kernel = LazyWrapper(module, function) if module else Fallthrough()
+        form: Kernel = LazyWrapper(module, function, key is DispatchKey.Autocast) if module else Fallthrough()
         if _is_registered(form, known):
             continue
         # Nothing to do hides no kernel that is there.

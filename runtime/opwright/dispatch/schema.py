@@ -3,9 +3,13 @@
 from __future__ import annotations
 import __future__
 
+import builtins
+import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.arrays import dtypes
+from opwright.dispatch.meta_formulas import Expression, MetaFormula, RuleCall
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 
@@ -16,10 +20,11 @@ if TYPE_CHECKING:
     from opwright_codegen.schema.model import Return as ParsedReturn
     from opwright_codegen.schema.types import Type
     from opwright_codegen.schema.types import Type as ParsedType
+    from opwright_codegen.targets.meta_formula import RuleCall as BoundCall
 
 __all__ = [
     "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "declaration_of", "incompatibilities", "located",
-    "operator_functions", "parse", "parse_definition", "spell",
+    "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
@@ -112,14 +117,56 @@ def operator_functions(
 ) -> tuple[dict[str, Any], str]:
     """Return the functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
 
-    `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
-    is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
+    `known` is what they may name; `file` is where tracebacks say that they stand.
     """
     with registry.generating.lock:
         from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
+    return _execute(text, file, known), text
+
+
+def _execute(text: str, file: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Return what a text defines. The one place that executes text: it is what a template made of a schema or a
+    formula, which the grammar took and the runtime cannot be given in any other way."""
     code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
     functions: dict[str, Any] = {}
     exec(code, known, functions)
-    return functions, text
+    return functions
+
+
+def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
+    """Return the formula of an operator's results. Raises RegistrationError with the place in the text, and for results
+    that are no new tensors."""
+    schema = parse(f"{name}{declaration}")
+    for returned in schema.returns:
+        if not returned.type.is_tensor_like or returned.annotations:
+            raise RegistrationError(f"{name}: a meta formula is for results that are new tensors, not for {returned}")
+    if not schema.returns:
+        raise RegistrationError(f"{name} returns nothing that a meta formula could describe: leave it out")
+    from opwright import rules
+
+    with registry.generating.lock:
+        from opwright_codegen.errors import SchemaError, SchemaErrors
+        from opwright_codegen.output.render import render_meta
+        from opwright_codegen.targets.meta_formula import FUNCTION, bind_meta
+
+        try:
+            bound = bind_meta(schema, text)
+        except SchemaError as error:
+            problems = error.errors if isinstance(error, SchemaErrors) else (error,)
+            shown = "\n\n".join(map(str, problems))
+            raise RegistrationError(f"{name}: the meta formula cannot be used\n{shown}") from None
+        source = render_meta(bound)
+    known = {"builtins": builtins, "dtypes": dtypes, "math": math, "rules": rules, "__name__": __name__}
+    plans = _execute(source, f"<meta formula of {name}>", known)[FUNCTION]
+    calls = tuple([None if call is None else _call(call) for call in bound.calls])
+    return MetaFormula(text, calls, bound.operands, bound.is_list, plans)
+
+
+def _call(found: BoundCall) -> RuleCall:
+    positional, *named = (
+        tuple([Expression(each.text, each.argument) for each in values])
+        for values in (found.positional, [value for _, value in found.keywords])
+    )
+    return RuleCall(found.rule, positional, tuple(zip([word for word, _ in found.keywords], *named, strict=True)))

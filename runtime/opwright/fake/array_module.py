@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import DType, as_dtype
-from opwright.arrays.sizes import guard_or_false, guard_or_true
+from opwright.arrays.sizes import guard_or_false, guard_or_true, statically_known_true
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import WANTS_RULE, MetaArray, meta_array
 
@@ -88,13 +88,21 @@ def __getattr__(name: str) -> Any:
 
 
 def may_share_memory(first: MetaArray, second: MetaArray) -> bool:
-    """Whether the elements' ranges meet in one memory; where they are symbolic, whether the memory is one."""
+    """Whether the elements' ranges meet in one memory; where they are symbolic, whether they may for some sizes."""
     if first.root is not second.root:
         return False
     if first.is_symbolic or second.is_symbolic:
-        return True
+        return not (_is_before(first, second) or _is_before(second, first))
     (low, high), (other_low, other_high) = (layouts.span(array.shape, array.strides) for array in (first, second))
     return first.offset + low <= second.offset + other_high and second.offset + other_low <= first.offset + high
+
+
+def _is_before(first: MetaArray, second: MetaArray) -> bool:
+    """Whether all elements of one array surely come before those of another in their memory."""
+    last = first.offset
+    for size, stride in zip(first.shape, first.strides, strict=True):
+        last = last + (size - 1) * stride
+    return statically_known_true(last < second.offset)  # (strides of symbolic arrays are not negative)
 
 
 class lib:

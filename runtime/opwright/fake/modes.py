@@ -14,7 +14,7 @@ from opwright.arrays.dtypes import REDUCED
 from opwright.arrays.storage import storage_of
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
-from opwright.keys import META, PYTHON
+from opwright.keys import META, WATCHED
 from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
 from opwright.tensors.results import tensors_of
 from opwright.tensors.tensor import Tensor, wrap_view
@@ -208,6 +208,6 @@ def _stand_in(tensor: Tensor, place: Place) -> Tensor:
 def _with_data(made: Tensor, tensor: Tensor) -> Tensor:
     """Return the stand-in of a tensor; where dispatch modes look, which may want it, with the tensor itself."""
     modes = active_modes()
-    if modes is not None and modes.include & PYTHON:
+    if modes is not None and modes.include & WATCHED:
         made.array.lifted = tensor
     return made

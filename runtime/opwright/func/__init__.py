@@ -2,6 +2,9 @@
 
 from opwright.batching.transform import vmap
 from opwright.func.jacobians import hessian, jacfwd, jacrev
-from opwright.func.transforms import grad, grad_and_value, jvp, vjp
+from opwright.func.transforms import grad, grad_and_value, jvp, linearize, vjp
+from opwright.functionalize.transform import functionalize
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = [
+    "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap",
+]  # fmt: skip

@@ -25,10 +25,10 @@ from opwright.keys import (
     TANGENT,
     VIEW,
 )
-from opwright.levels.inside import is_inside, put_inside, value_of
+from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.levels.kernels import mapped, values_at
-from opwright.state import MODES, Modes, active_modes, reset_modes, set_modes
+from opwright.levels.kernels import mapped, tensor_places, values_at
+from opwright.state import MODES, Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -59,17 +59,33 @@ class Differentiation(Interpreter):
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
         """Return what runs the kernels of Autograd on the arguments, as tensors of the level."""
-        written = operator.signature.written
+        written, table = operator.signature.written, operator.table
+        plain, lists = tensor_places(operator)
 
         def serve(self: Differentiation, modes: Modes, *args: Any) -> Any:
             for place in written:
                 mapped(args[place], lambda tensor: self._check_is_own(tensor, operator))
-            lifted = [mapped(value, self.lift) for value in args]
-            token = set_modes(self.modes_at(modes))
-            try:
-                return operator.call(*lifted)
+            lifted = list(args)
+            keys = 0
+            for place in plain:
+                value = args[place]
+                if value is not None:
+                    array = value.array
+                    if type(array) is not InsideArray or array.level is not self:
+                        value = lifted[place] = put_inside(value, self, keys=BACK_MODE)
+                    keys |= value.keys
+            for place in lists:
+                if args[place] is not None:
+                    lifted[place] = [None if value is None else self.lift(value) for value in args[place]]
+                    for value in lifted[place]:
+                        keys |= 0 if value is None else value.keys
+            at = self.modes_at(modes)
+            keys = (keys | at.include) & at.mask
+            try:  # (Note [Interrupted blocks])
+                set_modes(at)
+                return (table.get(keys) or operator.resolve(keys))(*lifted)
             finally:
-                reset_modes(token)
+                set_modes(modes)
 
         return serve
 
@@ -81,20 +97,15 @@ class Differentiation(Interpreter):
             now = active_modes()
             assert now is not None  # the level is on
             values = [values_at(self, value) for value in given]
-            token = set_modes(self.below(now))
             try:
+                set_modes(self.below(now))
                 result = function.apply(*values, **named)
             finally:
-                reset_modes(token)
+                set_modes(now)
             known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
             return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
 
-        lifted = tuple([mapped(value, self.lift) for value in args])
-        token = set_modes(self.modes_at(modes))
-        try:
-            return function.call(forward, lifted, kwargs)
-        finally:
-            reset_modes(token)
+        return function.call(forward, tuple([mapped(value, self.lift) for value in args]), kwargs)
 
     def lift(self, tensor: Tensor) -> Tensor:
         """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
@@ -114,7 +125,7 @@ class Differentiation(Interpreter):
 
     def _modes_within(self, outer: Modes) -> Modes:
         include = outer.include & ~_INCLUDED | FRONT_MODE
-        mask = outer.mask | _ALLOWED
+        mask = outer.mask | _ALLOWED | FRONT_MODE
         if self._sees_tangents:
             return Modes(include | TANGENT | outer.include & NO_GRAD, mask & (outer.mask | ~(GRAD | VIEW)), self)
         return Modes(include, mask & ~TANGENT, self)

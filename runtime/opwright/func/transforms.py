@@ -1,4 +1,4 @@
-"""`grad`, `grad_and_value`, `vjp`, `jvp`: derivatives of functions, as functions. Semantics: `torch.func`."""
+"""`grad`, `grad_and_value`, `vjp`, `jvp`, `linearize`: derivatives as functions. Semantics: `torch.func`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opwright.func.levels import Differentiation, ForwardDifferentiation
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["grad", "grad_and_value", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
 Function = Callable[..., Any]
 
@@ -243,3 +243,16 @@ def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[An
             )
         tangent = primal.new_zeros(primal.shape)
     return level.out_of(primal), level.out_of(tangent)
+
+
+def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+    """Return what `func` gives for `primals`, and the function from tangents to the products with its jacobian there.
+
+    The function calls `func` again each time, for the jacobian's product alone. Semantics: `torch.func.linearize`.
+    """
+    output = func(*primals)
+
+    def product(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return output, product

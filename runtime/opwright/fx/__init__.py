@@ -10,11 +10,11 @@ from opwright.fx.guards import Guards
 from opwright.fx.interpreter import Interpreter, Transformer
 from opwright.fx.json_format import from_json, to_json
 from opwright.fx.json_values import JSONFormatError
-from opwright.fx.making import make_fx
+from opwright.fx.making import make_fx, symbolic_trace
 from opwright.fx.node import Node, map_aggregate, map_arg
 from opwright.fx.purity import has_side_effect
 
 __all__ = [
     "Graph", "GraphModule", "Guards", "Interpreter", "JSONFormatError", "Node", "Transformer", "from_json",
-    "has_side_effect", "make_fx", "map_aggregate", "map_arg", "to_dot", "to_json", "to_svg",
+    "has_side_effect", "make_fx", "map_aggregate", "map_arg", "symbolic_trace", "to_dot", "to_json", "to_svg",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def python_code(graph: Graph, root: str = "self", *, is_annotated: bool = False)
 
 @dataclass
 class _Writer:
-    """What is written so far: imports, and objects that have none."""
+    """The code written so far: imports, and objects that have none."""
 
     graph: Graph
     root: str

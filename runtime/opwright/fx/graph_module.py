@@ -30,7 +30,7 @@ class GraphModule:
     `torch.fx.GraphModule`.
     """
 
-    guards: Guards | None = None
+    _guards: Guards | Callable[[], Guards] | None = None
     shape_env: Any = None  # of a graph that was traced with symbolic sizes
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
@@ -52,6 +52,17 @@ class GraphModule:
         self._graph = graph
         graph.owning_module = self
         self.recompile()
+
+    @property
+    def guards(self) -> Guards | None:
+        """Return for which inputs the graph does what the traced function does; None where that is not known."""
+        if callable(self._guards):  # what a trace knows is put into words when it is first asked for
+            self._guards = self._guards()
+        return self._guards
+
+    @guards.setter
+    def guards(self, guards: Guards | Callable[[], Guards] | None) -> None:
+        self._guards = guards
 
     @property
     def _in_spec(self) -> Any:
@@ -116,7 +127,7 @@ class GraphModule:
         return True
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
+        state = dict(self.__dict__, _guards=self.guards)
         for name in ("_run", "_python_code"):
             state[name] = None
         state.pop("shape_env", None)
@@ -129,9 +140,7 @@ class GraphModule:
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {
-            name: value for name, value in self.__dict__.items() if name not in ("_run", "_python_code", "shape_env")
-        }
+        own = self.__getstate__()
         made.__dict__.update(copy.deepcopy(own, memo))
         if self.shape_env is not None:
             made.shape_env = self.shape_env

@@ -90,7 +90,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What inputs must be for a graph to do what the traced function does. It is for who asks: calls do not check."""
+    """The conditions on inputs for a graph to do what the traced function does; for who asks: calls do not check."""
 
     inputs: tuple[InputGuard, ...]
     conditions: tuple[Condition, ...] = ()

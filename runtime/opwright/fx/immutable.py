@@ -1,4 +1,4 @@
-"""Lists and dicts that cannot be changed: what the arguments of nodes are made of, so that `users` stay right."""
+"""Immutable lists and dicts: what the arguments of nodes are made of, so that `users` stay right."""
 
 from __future__ import annotations
 

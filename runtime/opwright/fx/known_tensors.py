@@ -1,4 +1,4 @@
-"""Which node made a tensor: known by the tensor, by its array, and by its place in memory."""
+"""The nodes of tensors: a tensor is known by itself, by its array, and by its place in memory."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ class KnownTensors:
             self._by_place[_place(each)] = node
         self._unplaced.clear()
         return self._by_place.get(_place(array))
+
+    def own_node_of(self, tensor: Tensor) -> Node | None:
+        """Return the node that made a tensor which has another array by now; None where it has not."""
+        found = self._by_tensor.get(id(tensor))
+        return found[2] if found is not None and found[1] is not tensor.array else None
 
     def base_of(self, tensor: Tensor) -> tuple[Tensor, Node] | None:
         """Return a known tensor over the memory of one that is not known itself, with its node."""

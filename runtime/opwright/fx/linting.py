@@ -1,4 +1,4 @@
-"""Whether a graph is well made."""
+"""Checks that a graph is well made."""
 
 from __future__ import annotations
 

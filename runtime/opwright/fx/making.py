@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.operator import Operator
 from opwright.fake.modes import FakeTensorMode, active_mode, mode_of
+from opwright.fx.above_autograd import CallRecording
 from opwright.fx.graph_module import GraphModule
 from opwright.fx.guards import Condition, Guards, InputGuard, expression_of
 from opwright.fx.node import Node
@@ -19,7 +20,7 @@ from opwright.fx.trees import TreeInfo
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["make_fx"]
+__all__ = ["make_fx", "symbolic_trace"]
 
 TracingMode = Literal["real", "fake", "symbolic"]
 _MODES: Final = ("real", "fake", "symbolic")
@@ -31,6 +32,7 @@ def make_fx(
     tracing_mode: TracingMode = "real",
     _allow_non_fake_inputs: bool = False,
     *,
+    pre_dispatch: bool = False,
     record_stack_traces: bool = False,
     **options: Any,
 ) -> Callable[..., GraphModule]:
@@ -40,9 +42,12 @@ def make_fx(
     A backward pass in `f` is part of the graph; so are writes and views. Operators of the table are recorded as what
     their functions call. `tracing_mode`: "real" computes, "fake" runs without data, "symbolic" also with symbols for
     sizes: the graph then serves other sizes, those of which `graph.guards` holds. Tensors that `f` has from elsewhere
-    become attributes of the graph. Arguments and results may be trees. Raises ValueError for another mode,
-    DataDependentOutputError and GuardOnDataDependentError where `f` branches on data. PyTorch's further options have
-    no effect. Semantics: `torch.fx.experimental.proxy_tensor.make_fx`.
+    become attributes of the graph. With `pre_dispatch` the operators are recorded that `f` calls itself, above autograd
+    and whole: `linear`, `softmax`, not what they are made of. Arguments and results may be trees. PyTorch's further
+    options have no effect.
+
+    Raises ValueError for another mode, DataDependentOutputError and GuardOnDataDependentError where `f` branches on
+    data, RuntimeError for a backward pass with `pre_dispatch`. Semantics: `torch.fx.experimental.proxy_tensor.make_fx`.
     """
     if tracing_mode not in _MODES:
         raise ValueError(f"make_fx: tracing_mode is one of {', '.join(map(repr, _MODES))}, not {tracing_mode!r}")
@@ -56,11 +61,20 @@ def make_fx(
         with contextlib.ExitStack() as modes:
             if recorder.fakes is not None:
                 modes.enter_context(recorder.fakes)
-            modes.enter_context(ProxyTorchDispatchMode(recorder, table))
+            modes.enter_context((CallRecording if pre_dispatch else ProxyTorchDispatchMode)(recorder, table))
             result = f(*inputs.values)
         return _finished(recorder, inputs, result, getattr(f, "__name__", type(f).__name__))
 
     return trace
+
+
+def symbolic_trace(root: Callable[..., Any], *examples: Any) -> GraphModule:
+    """Return the graph of the operators that a function calls itself, above autograd and with symbolic sizes.
+
+    Unlike PyTorch's, it runs the function without data on fakes of example arguments, and so follows every line of it.
+    It is `make_fx(root, tracing_mode="symbolic", pre_dispatch=True)(*examples)`.
+    """
+    return make_fx(root, tracing_mode="symbolic", pre_dispatch=True)(*examples)
 
 
 def _fakes(tracing_mode: TracingMode, args: Any) -> FakeTensorMode | None:
@@ -139,31 +153,27 @@ class _Inputs:
             return fakes.shape_env.create_symbol(value, name)
         return value
 
-    def guards(self) -> Guards:
-        """Return what was taken to hold of the inputs."""
+    def guards(self) -> Callable[[], Guards]:
+        """Return what says in words what was taken to hold of the inputs."""
         env = None if self._recorder.fakes is None else self._recorder.fakes.shape_env
-        conditions = [] if env is None else [
-            Condition(str(each.expression), expression_of(each.expression.origin), each.value, str(each.location or ""))
-            for each in [*_ranges(self._recorder), *env.guards]
-        ]  # fmt: skip
-        return Guards(
-            tuple([_input_guard(node.name, node.meta["val"]) for node in self.nodes]),
-            tuple(conditions),
-            tuple(self.same),
-            self.spec,
-        )
+        sizes = self._recorder.sizes
+        names = [] if env is None or sizes is None else [name for name in sizes.origins if name in env.symbols]
+        branches = [] if env is None else list(env.guards)
+        inputs = [(node.name, node.meta["val"]) for node in self.nodes]
+        same, spec = tuple(self.same), self.spec
 
+        def worded() -> Guards:
+            ranges = [] if env is None else env._range_guards(names)
+            conditions = [Condition(str(each), expression_of(each.origin), True) for each in ranges]
+            conditions += [
+                Condition(
+                    str(each.expression), expression_of(each.expression.origin), each.value, str(each.location or "")
+                )
+                for each in branches
+            ]
+            return Guards(tuple([_input_guard(*each) for each in inputs]), tuple(conditions), same, spec)
 
-def _ranges(recorder: Recorder) -> list[Any]:
-    """Return the guards that symbols of inputs have from the start."""
-    from opwright.symbolic import Guard
-
-    assert recorder.fakes is not None and recorder.sizes is not None
-    env = recorder.fakes.shape_env
-    assert env is not None
-    return [
-        Guard(each, True, None) for each in env._range_guards([n for n in recorder.sizes.origins if n in env.symbols])
-    ]
+        return worded
 
 
 def _input_guard(name: str, value: Any) -> InputGuard:

@@ -146,7 +146,7 @@ class Node:
         self.args = tuple(args)
 
     def insert_arg(self, index: int, value: Argument) -> None:
-        """Insert a positional argument."""
+        """Add a positional argument at a place."""
         if not 0 <= index <= len(self._args):
             raise IndexError(f"insert_arg({index}): {self.name} has {len(self._args)} positional arguments")
         self.args = (*self._args[:index], value, *self._args[index:])

@@ -1,4 +1,4 @@
-"""What must stay in a graph although nobody reads its result."""
+"""Nodes that must stay in a graph although nobody reads its result."""
 
 from __future__ import annotations
 

@@ -143,12 +143,14 @@ class Recorder:
 
     def call(self, func: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Record a call, and return its result."""
-        if func.name == "aten::lift_fresh":
+        if func.name == "aten::lift_fresh" and self._is_new(args[0]):
             return self._lifted(args[0])
         if func.name == "aten::_local_scalar_dense":
-            constant = constant_of(args[0]) if self.fakes is not None else None
-            if constant is not None or self.sizes is None:
-                return self._read(args[0]) if constant is None else constant
+            known = self._known_value(args[0])
+            if known is not None:
+                return known
+            if self.sizes is None:
+                raise data_dependent(self.node_of(args[0]).name)
         node_args = tuple([self.argument(value) for value in args])
         node_kwargs = {name: self.argument(value) for name, value in kwargs.items()}
         if self.fakes is not None:
@@ -158,11 +160,16 @@ class Recorder:
         node = self.graph.call_function(func, node_args, node_kwargs)
         if self.has_lines:
             node.meta["stack_trace"] = str(users_line() or "")
-        self._follow(func, node, args, result)
+        written = _written(func, args, kwargs)
+        self._follow(func, node, written, result)
+        for tensor in written:  # which may have other memory or another shape now: they are still what their node made
+            made = self.known.own_node_of(tensor)
+            if made is not None:
+                self.known.note(tensor, made)
         self.result(result, node)
         return result
 
-    def _follow(self, func: Operator, node: Node, args: Sequence[Any], result: Any) -> None:
+    def _follow(self, func: Operator, node: Node, written: Sequence[Tensor], result: Any) -> None:
         """Keep the values of what depends on constants alone, which can be asked for, and drop those that inputs are
         written to."""
         if self.fakes is not None or not self._values:
@@ -172,10 +179,15 @@ class Recorder:
             if isinstance(result, Tensor):
                 self._values[node] = result
             return
-        for written in tensors_of([args[position] for position in func.signature.written if position < len(args)]):
-            stale = [each for each, value in self._values.items() if share_memory(value, written)]
+        for tensor in written:
+            stale = [each for each, value in self._values.items() if share_memory(value, tensor)]
             for each in stale:
                 del self._values[each]
+
+    def _is_new(self, tensor: Tensor) -> bool:
+        """Whether a tensor was just made of data, which is at hand."""
+        is_fake = type(tensor.array) is MetaArray
+        return self.known.node_of(tensor) is None and (not is_fake or hasattr(tensor.array, "lifted"))
 
     def _lifted(self, made: Tensor) -> Tensor:
         """Take what `tensor(...)` makes as a constant, which the graph copies each time it runs."""
@@ -186,12 +198,11 @@ class Recorder:
         self.result(made, node)
         return made
 
-    def _read(self, tensor: Tensor) -> Any:
-        """Return the element of a constant. Raises DataDependentOutputError for what depends on inputs."""
-        node = self.node_of(tensor)
-        if node in self._values:
-            return tensor.item()
-        raise data_dependent(node.name)
+    def _known_value(self, tensor: Tensor) -> Any:
+        """Return the element of a constant, None for what depends on inputs."""
+        if type(tensor.array) is MetaArray:
+            return constant_of(tensor)
+        return tensor.item() if self.fakes is not None or self.node_of(tensor) in self._values else None
 
     def check_constant(self, tensor: Tensor) -> None:
         """Raise DataDependentOutputError for a tensor that depends on inputs."""
@@ -213,6 +224,16 @@ def data_dependent(name: str) -> DataDependentOutputError:
         f"the value of {name} depends on the inputs, and the traced function asks for it (a branch, item(), int(), "
         f"...): the graph would be right for this value alone{place}\nCompute with tensors instead "
         "(opwright.where for a branch); with tracing_mode='symbolic', a number that is read becomes a symbol"
+    )
+
+
+def _written(func: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Tensor]:
+    """Return the tensors that a call writes to by declaration."""
+    if not func.signature.written:
+        return []
+    names = func.signature.names
+    return list(
+        tensors_of(args[each] if each < len(args) else kwargs.get(names[each]) for each in func.signature.written)
     )
 
 

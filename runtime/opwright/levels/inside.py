@@ -14,7 +14,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "is_inside", "put_inside", "stands_for_samples", "value_of", "wrap_inside"]
+__all__ = ["InsideArray", "InsideStorage", "is_inside", "put_inside", "stands_for_samples", "value_of", "wrap_inside"]
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -75,18 +75,21 @@ class InsideArray(MetaArray):
         return f"InsideArray({list(self.shape)}, {self.dtype}, {self.place.device}, {self.level!r})"
 
 
-class _InsideStorage(Storage):
-    """The storage of tensors of a level: its offsets are those of the values."""
+class InsideStorage(Storage):
+    """The storage of tensors of a level: its offsets are those that their arrays show."""
 
     __slots__ = ()
 
     def offset_of(self, array: Any) -> int:
-        """Return how many elements of the value's storage lie before its first one."""
-        return array.value.storage_offset() if type(array) is InsideArray else super().offset_of(array)
+        """Return how many elements of the storage lie before the first one of `array`."""
+        if isinstance(array, InsideArray):
+            start: int = array.offset // array.itemsize
+            return start
+        return super().offset_of(array)
 
     def apart(self, version: int = 0) -> Storage:
         """Return the same memory, with a count of writes of its own."""
-        other = _InsideStorage(self.array, self.resizable)
+        other = InsideStorage(self.array, self.resizable)
         other.version = version
         return other
 
@@ -109,7 +112,7 @@ def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
     made.edge = None
     if keys & BACK_MODE:  # kernels of Autograd look at views and count writes
         made.keys &= ~BACKENDS
-        made.extra = Extra(_InsideStorage(array))
+        made.extra = Extra(InsideStorage(array))
     else:
         made.extra = None
     return made
@@ -117,13 +120,13 @@ def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
 
 def is_inside(value: object, level: Interpreter) -> bool:
     """Whether the value is a tensor of this level."""
-    return isinstance(value, Tensor) and type(value.array) is InsideArray and value.array.level is level
+    return isinstance(value, Tensor) and isinstance(value.array, InsideArray) and value.array.level is level
 
 
 def stands_for_samples(tensor: Tensor) -> bool:
     """Whether the tensor, or a value of it, stands for many samples: it has no data that decisions could be made by."""
     array = tensor.array
-    while type(array) is InsideArray:
+    while isinstance(array, InsideArray):
         if array.dim is not None:
             return True
         array = array.value.array

@@ -82,7 +82,7 @@ class Interpreter(Block):
         self.is_open = False
 
     def _modes_within(self, outer: Modes) -> Modes:
-        return Modes(outer.include | FRONT_MODE, outer.mask, self)
+        return Modes(outer.include | FRONT_MODE, outer.mask | FRONT_MODE, self)
 
     def below(self, modes: Modes) -> Modes | None:
         """Return the modes of the calls that serve one of these modes."""

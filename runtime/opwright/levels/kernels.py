@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opwright.keys import BACK_MODE
+from opwright.keys import BACK_MODE, FRONT_MODE
 from opwright.levels.inside import InsideArray, put_inside
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.state import active_modes, reset_modes, set_modes
+from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["back_of", "front_of", "inside_results", "mapped", "values_at"]
+__all__ = ["back_of", "front_of", "inside_results", "mapped", "tensor_places", "values_at"]
 
 Function = Callable[..., Any]
 
@@ -26,7 +26,7 @@ def front_of(operator: Operator) -> Function:
     def front(*args: Any) -> Any:
         modes = active_modes()
         if modes is None or modes.top is None:
-            return operator.call(*[mapped(value, _out_of_closed) for value in args])
+            return _call_outside(operator, modes, args)
         top = modes.top
         serve = known.get(type(top))
         if serve is None:
@@ -39,19 +39,49 @@ def front_of(operator: Operator) -> Function:
 def back_of(operator: Operator) -> Function:
     """Return the kernel of BackMode: the call goes on below the innermost interpreter, with the values."""
 
+    plain, lists = tensor_places(operator)
+    signature, table = operator.signature, operator.table
+    is_simple = signature.returns == ("Tensor",) and signature.aliases == (None,)
+
     def back(*args: Any) -> Any:
         modes = active_modes()
         assert modes is not None and modes.top is not None  # tensors with the key are made for its calls alone
         top: Interpreter = modes.top
-        values = [values_at(top, value) for value in args]
-        token = set_modes(top.below(modes))
-        try:
-            result = operator.call(*values)
+        values = list(args)
+        keys = 0
+        for place in plain:
+            value = args[place]
+            if value is not None:
+                array = value.array
+                if isinstance(array, InsideArray) and array.level is top:
+                    value = values[place] = array.value
+                keys |= value.keys
+        for place in lists:
+            if args[place] is not None:
+                values[place] = items = values_at(top, args[place])
+                for value in items:
+                    keys |= 0 if value is None else value.keys
+        below = top.below(modes)
+        if below is not None:
+            keys = (keys | below.include) & below.mask
+        try:  # (Note [Interrupted blocks])
+            set_modes(below)
+            result = (table.get(keys) or operator.resolve(keys))(*values)
         finally:
-            reset_modes(token)
+            set_modes(modes)
+        if is_simple and not any(values[place] is result for place in plain):
+            return put_inside(result, top, keys=BACK_MODE)
         return inside_results(operator, top, args, values, result)
 
     return back
+
+
+def tensor_places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the positions of the arguments that are tensors, and of those that are lists of tensors."""
+    tensors = operator.signature.tensors
+    return tuple([each.position for each in tensors if not each.is_list]), tuple(
+        [each.position for each in tensors if each.is_list]
+    )
 
 
 def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
@@ -70,12 +100,23 @@ def values_at(level: Interpreter, value: Any) -> Any:
 
 
 def _is_at(tensor: Tensor, level: Interpreter) -> bool:
-    return type(tensor.array) is InsideArray and tensor.array.level is level
+    return isinstance(tensor.array, InsideArray) and tensor.array.level is level
+
+
+def _call_outside(operator: Operator, modes: Modes | None, args: tuple[Any, ...]) -> Any:
+    """Call an operator where no transform is on: with tensors that outlived theirs, or with the key included."""
+    values = [mapped(value, _out_of_closed) for value in args]
+    try:
+        if modes is not None:
+            set_modes(Modes(modes.include & ~FRONT_MODE, modes.mask))
+        return operator.call(*values)
+    finally:
+        set_modes(modes)
 
 
 def _out_of_closed(tensor: Tensor) -> Tensor:
     """Return the value of a tensor whose transform has ended. Raises RuntimeError while it is on somewhere."""
-    while type(tensor.array) is InsideArray:
+    while isinstance(tensor.array, InsideArray):
         level: Interpreter = tensor.array.level
         if level.is_open:
             raise RuntimeError(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from opwright.dispatch.aten import aten
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import back_of, front_of
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["back_of", "call_function", "front_of", "read", "text_of"]
+__all__ = ["back_of", "call_function", "front_of", "lifted", "read", "text_of"]
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -22,7 +23,7 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def text_of(tensor: Tensor) -> str:
     """Return the `repr` of a tensor of a level: what it is, and that of its value; nothing for one of no level."""
     array = tensor.array
-    if type(array) is not InsideArray:
+    if not isinstance(array, InsideArray):
         return ""
     level = array.level
     inner = repr(array.value).replace("\n", "\n    ")
@@ -30,8 +31,15 @@ def text_of(tensor: Tensor) -> str:
     return f"{level.shown_as}(lvl={level.level}{dim}, value=\n    {inner}\n)"
 
 
+def lifted(tensor: Tensor) -> Tensor:
+    """Return a tensor that Python values were made into while a transform is on, as one of its level: it is new there,
+    and may be written to."""
+    made: Tensor = aten["lift_fresh.default"](tensor)
+    return made
+
+
 def read(tensor: Tensor, what: str) -> Tensor:
     """Return the tensor of no level whose data a tensor of a level has; itself, if it is of none. `what` wants it."""
-    while type(tensor.array) is InsideArray:
+    while isinstance(tensor.array, InsideArray):
         tensor = tensor.array.level.read(tensor, what)
     return tensor

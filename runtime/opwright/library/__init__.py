@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         register_autocast,
         register_autograd,
         register_kernel,
+        register_meta,
         register_torch_dispatch,
         register_vmap,
     )
@@ -52,6 +53,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_meta",
     "register_torch_dispatch",
     "register_vmap",
     "to_out_variant",

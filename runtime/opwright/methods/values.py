@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,12 +10,16 @@ from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
-from opwright.keys import FRONT_MODE, GRAD, META, PYTHON, TANGENT
+from opwright.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
 from opwright.state import with_modes
 from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import install_methods
 
 __all__ = ["Valued"]
+
+
+# Of a tensor whose elements are not simply there, or of modes that are told when they are read.
+_UNCOMMON: Final = FRONT_MODE | META | WATCHED
 
 
 @install_methods
@@ -28,14 +32,16 @@ class Valued:
         """Return the only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        if self.keys & FRONT_MODE:
-            return hooks.levels().read(self, ".item()").item()
-        if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
-            return constant
-        if with_modes(self.keys) & PYTHON:
-            return aten["_local_scalar_dense.default"](self)
-        if self.keys & META:
-            return self._read_fake(".item()")
+        keys = with_modes(self.keys)
+        if keys & _UNCOMMON:
+            if self.keys & FRONT_MODE:
+                return hooks.levels().read(self, ".item()").item()
+            if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+                return constant
+            if keys & WATCHED:
+                return aten["_local_scalar_dense.default"](self)
+            if self.keys & META:
+                return self._read_fake(".item()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
 
@@ -59,7 +65,7 @@ class Valued:
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         if self.keys & FRONT_MODE:
             return bool(hooks.levels().read(self, "bool()"))
-        is_fake = self.keys & META and not with_modes(self.keys) & PYTHON
+        is_fake = self.keys & META and not with_modes(self.keys) & WATCHED
         return bool(self._read_fake("bool()") if is_fake else self.item())
 
     def __int__(self: Any) -> int:
@@ -76,7 +82,7 @@ class Valued:
         return hooks.fakes().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
-        if with_modes(self.keys) & PYTHON:
+        if with_modes(self.keys) & WATCHED:
             hooks.handlers().data_is_read(self, what)
         if self.keys & META:
             raise hooks.fakes().no_data(self.array, what)

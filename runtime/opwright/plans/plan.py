@@ -237,6 +237,9 @@ class Plan:
         """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None."""
         form = self.form
         if target.dtype is form.dtype is form.produces and not self._shared:
+            # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
+            if len(self.operands) == 1 and self.operands[0] is target and not target.flags.c_contiguous:
+                return None
             return target
         return None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.dispatch.aten import aten
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
-from opwright.python_dispatch.modes import ENTERED, Entered, current_modes, entered, leave
+from opwright.python_dispatch.modes import ENTERED, WATCHER, Entered, current_modes, entered, leave
 from opwright.python_dispatch.rules import RULES
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
@@ -67,6 +67,9 @@ def lifted(made: Tensor) -> Tensor:
 
 def data_is_read(tensor: Tensor, what: str) -> None:
     """Tell the modes that are on of what reads data and calls no operator: `x.numpy()`, `x.tolist()`."""
+    watcher = WATCHER.get()
+    if watcher is not None:
+        watcher(tensor, what)
     for mode in current_modes():
         mode.data_is_read(tensor, what)
 

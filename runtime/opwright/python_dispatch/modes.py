@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["ENTERED", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
+__all__ = ["ENTERED", "WATCHER", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 
 
 class Entered(NamedTuple):
@@ -25,6 +25,8 @@ class Entered(NamedTuple):
     outer: Entered | None
 
 
+# Who wants to know of data that is read past operators, beside the modes.
+WATCHER: Final[ContextVar[Callable[[Tensor, str], None] | None]] = ContextVar("opwright_watcher", default=None)
 ENTERED: Final[ContextVar[Entered | None]] = ContextVar("opwright_dispatch_modes", default=None)
 entered: Final = ENTERED.get
 
@@ -55,7 +57,7 @@ class TorchDispatchMode(ThreadBlock):
         raise NotImplementedError(f"{type(self).__name__} must define __torch_dispatch__")
 
     def data_is_read(self, tensor: Tensor, what: str) -> None:
-        """Learn that the program reads a tensor's data by what calls no operator, `what`; may raise."""
+        """Take note that the program reads a tensor's data by what calls no operator, `what`; may raise."""
 
     def _switch_on(self) -> Self:
         ENTERED.set(Entered(self, entered()))

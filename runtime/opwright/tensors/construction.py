@@ -50,13 +50,17 @@ def tensor(
 
 
 def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
-    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there."""
+    """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
+    transform is on, one of its level."""
     modes = active_modes()
-    if modes is None or not modes.include & (META | PYTHON):
+    if modes is None:
         return _marked(wrap(_new_array(data, dtype, device)))
-    if not modes.include & META:
-        return hooks.handlers().lifted(_marked(wrap(_new_array(data, dtype, device))))
-    made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    if modes.include & META:
+        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+    else:
+        made = _marked(wrap(_new_array(data, dtype, device)))
+    if modes.top is not None:
+        return hooks.levels().lifted(made)
     return hooks.handlers().lifted(made) if modes.include & PYTHON else made
 
 

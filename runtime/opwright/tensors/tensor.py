@@ -18,7 +18,7 @@ from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
 from opwright.arrays.storage import Extra, Storage, storage_of
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 
@@ -128,12 +128,13 @@ class Tensor(_Methods):
 
     def storage_offset(self) -> int:
         """Return how many elements of the storage lie before the first one."""
-        extra = self.extra
-        if extra is None or extra.storage is None:
-            array = self.array
-            if all(stride >= 0 for stride in backend_of(array).strides(array)):
-                return 0
-        return storage_of(self).offset_of(self.array)
+        extra, array = self.extra, self.array
+        if self.keys & FRONT_MODE:  # a tensor of a level, whose value says where it lies
+            return array.offset // array.itemsize  # type: ignore[no-any-return]
+        is_own = extra is None or extra.storage is None
+        if is_own and all(stride >= 0 for stride in backend_of(array).strides(array)):
+            return 0
+        return storage_of(self).offset_of(array)
 
     def dim(self) -> int:
         """Return the number of dimensions."""

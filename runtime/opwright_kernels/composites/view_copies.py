@@ -29,6 +29,11 @@ def detach_copy(self: Operand) -> Operand:
     return _copied(opwright.ops.aten.detach(self))
 
 
+def lift_fresh_copy(self: Operand) -> Operand:
+    """Return a copy of `lift_fresh`."""
+    return _copied(opwright.ops.aten.lift_fresh(self))
+
+
 def diagonal_copy(self: Operand, offset: int, dim1: int, dim2: int) -> Operand:
     """Return a copy of `diagonal`."""
     return _copied(opwright.ops.aten.diagonal(self, offset, dim1, dim2))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.arrays import layouts
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -67,7 +68,7 @@ def as_strided_backward(
     if 0 in size:
         return aten.new_zeros(grad, shape)
     memory = aten.put(aten.new_zeros(grad, [length]), there, grad, True)
-    if any(n > 1 and step == 0 for n, step in zip(shape, strides, strict=True)):
+    if layouts.may_meet(tuple(shape), tuple(strides)):
         times = aten.put(aten.new_zeros(memory, [length]), own, aten.new_ones(memory, shape), True)
         memory = memory / aten.clamp_min(times, 1)
     return aten.take(memory, own)

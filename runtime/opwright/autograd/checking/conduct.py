@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from opwright.autograd import forward_ad
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
 from opwright.dispatch.aten import aten
 from opwright.errors import GradcheckError
+from opwright.hooks import hooks
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "check_batched", "check_repeats", "check_undefined", "check_undefined_tangents", "check_zero",
+    "check_batched", "check_batched_forward", "check_repeats", "check_undefined", "check_undefined_tangents",
+    "check_zero",
 ]  # fmt: skip
 
 Gradients = Sequence[Tensor | Table | None]
@@ -103,6 +106,31 @@ def check_batched(problem: Problem) -> None:
                 raise GradcheckError(
                     f"the batched gradient of {problem.output_label(place)} of {problem.name} with respect to "
                     f"{given.label} differs from that of its samples one by one (is_grads_batched=True)"
+                )
+
+
+def check_batched_forward(problem: Problem) -> None:
+    """Check that a batch of tangents gives what each of them does. Raises GradcheckError."""
+    random = np.random.default_rng(0)
+    for given in problem.inputs:
+        samples = [_drawn(given.tensor, random) for _ in range(2)]
+
+        def outputs(tangent: Tensor, tensor: Tensor = given.tensor) -> list[Tensor]:
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(tensor.detach(), tangent)
+                pairs = [forward_ad.unpack_dual(each) for each in problem.outputs({id(tensor): dual})]
+                return [
+                    aten["zeros_like.default"](pair.primal) if pair.tangent is None else pair.tangent for pair in pairs
+                ]
+
+        single = [outputs(each) for each in samples]
+        together = hooks.transforms().vmap(outputs)(aten["stack.default"](samples))
+        for place, found in enumerate(together):
+            expected = np.stack([numbers_of(each[place]) for each in single])
+            if found.shape != expected.shape or not np.allclose(numbers_of(found), expected, equal_nan=True):
+                raise GradcheckError(
+                    f"the batched tangent of {problem.output_label(place)} of {problem.name} with respect to "
+                    f"{given.label} differs from that of its samples one by one (check_batched_forward_grad=True)"
                 )
 
 

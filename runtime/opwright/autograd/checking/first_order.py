@@ -46,13 +46,9 @@ def gradcheck(
     input requires grad; RuntimeError if an input overlaps itself; what `func` and its backward raise. The options are
     those of `torch.autograd.gradcheck`.
     """
-    if check_batched_forward_grad:
-        raise NotImplementedError(
-            "check_batched_forward_grad=True needs vmap over dual tensors, which there is not yet"
-        )
     checks = Checks(
         eps, Tolerances(atol, rtol), nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
-        check_forward_ad, check_backward_ad, fast_mode,
+        check_forward_ad, check_backward_ad, fast_mode, check_batched_forward_grad,
     )  # fmt: skip
     return passes(Problem(func, inputs), checks, raise_exception)
 
@@ -63,6 +59,8 @@ def passes(problem: Problem, checks: Checks, raise_exception: bool) -> bool:
         raise ValueError("gradcheck has nothing to check: both check_forward_ad and check_backward_ad are False")
     if checks.batched and not checks.reverse:
         raise ValueError("check_batched_grad=True is about the backward, but check_backward_ad is False")
+    if checks.batched_forward and not checks.forward:
+        raise ValueError("check_batched_forward_grad=True is about forward mode, but check_forward_ad is False")
     problem.check_inputs()
     try:
         _check(problem, checks)
@@ -83,6 +81,8 @@ def _check(problem: Problem, checks: Checks) -> None:
         _check_jacobians(problem, checks)
     if checks.forward and checks.undefined:
         conduct.check_undefined_tangents(problem)
+    if checks.batched_forward:
+        conduct.check_batched_forward(problem)
     if checks.reverse:
         if checks.batched:
             conduct.check_batched(problem)

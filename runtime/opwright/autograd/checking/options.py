@@ -47,3 +47,4 @@ class Checks:
     forward: bool
     reverse: bool
     fast: bool
+    batched_forward: bool = False

@@ -9,11 +9,12 @@ from opwright.library.custom_ops.functions import (
     register_autocast,
     register_autograd,
     register_kernel,
+    register_meta,
     register_torch_dispatch,
     register_vmap,
 )
 
 __all__ = [
     "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_kernel",
-    "register_torch_dispatch", "register_vmap",
+    "register_meta", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip

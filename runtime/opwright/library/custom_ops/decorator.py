@@ -42,6 +42,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
+    meta: str | None = None,
 ) -> Define: ...
 @overload
 def custom_op(
@@ -53,6 +54,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
+    meta: str | None = None,
 ) -> CustomOpDef[P, R]: ...
 def custom_op(
     name: str,
@@ -63,6 +65,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
+    meta: str | None = None,
 ) -> Any:
     """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
     decorator where `fn` is left out. Returns a CustomOpDef.
@@ -70,7 +73,8 @@ def custom_op(
     `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all. `device_types`:
     for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken in place of the one that
     the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
-    writes to its first argument and returns it; with `out`, to keyword-only ones.
+    writes to its first argument and returns it; with `out`, to keyword-only ones. `meta`, `pointwise(x)`, says what
+    results look like, as `CustomOpDef.register_meta` does.
 
     The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
     schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
@@ -81,7 +85,7 @@ def custom_op(
     def define(function: Function) -> CustomOpDef[..., Any]:
         known = as_tags(tags)
         parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
-        return CustomOpDef(name, function, parts, device_types, known)
+        return CustomOpDef(name, function, parts, device_types, known, meta)
 
     return define if fn is None else define(fn)
 

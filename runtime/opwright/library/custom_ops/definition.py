@@ -8,7 +8,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
@@ -17,6 +16,7 @@ from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inpla
 from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
+from opwright.dispatch.meta_formulas import FORMULAS, MetaFormula
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
@@ -26,9 +26,12 @@ from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, 
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.library.custom_ops.forward import give_jvp
+from opwright.library.custom_ops.kernel_switch import KernelSwitch
+from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
+from opwright.places import caller
 from opwright.tags import Tag
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
@@ -51,7 +54,13 @@ class CustomOpDef(Generic[P, R]):
     __call__: Callable[P, R]
 
     def __init__(
-        self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
+        self,
+        name: str,
+        function: Function,
+        schema: InferredSchema,
+        device_types: DeviceTypes,
+        tags: tuple[Tag, ...],
+        meta: str | None = None,
     ) -> None:
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", name)
@@ -62,6 +71,7 @@ class CustomOpDef(Generic[P, R]):
         self._schema = schema
         self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
         keys = keys_of_devices(device_types, schema.declaration, name)
+        formula = None if meta is None else formula_of(name, schema.declaration, meta)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
         with registry.lock:
             earlier = _definitions.get(name)
@@ -75,6 +85,8 @@ class CustomOpDef(Generic[P, R]):
             self._register_defaults()
             for key in keys:
                 self._put_kernel(key, function)
+            if formula is not None:
+                self._put_formula(formula, place_of(function))
             _definitions[name] = self
 
     def _is_defined(self) -> bool:
@@ -160,7 +172,7 @@ class CustomOpDef(Generic[P, R]):
         """Use the kernel of a device no more (`enabled=False`), or again, in the block; the function that the operator
         was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its own, and of
         one that is enabled, or disabled, already."""
-        return _KernelSwitch(self, device_type, enabled)
+        return KernelSwitch(self, device_type, enabled)
 
     def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
         change = "enable" if enabled else "disable"
@@ -199,8 +211,26 @@ class CustomOpDef(Generic[P, R]):
                 stacklevel=2,
             )
         kernel = UserKernel(given_defaults(self._opoverload, fn))
-        self._registered.current().put("fake", DispatchKey.Meta, kernel, place_of(fn))
+        with registry.lock:
+            registered = self._registered.current()
+            registered.put("fake", DispatchKey.Meta, kernel, place_of(fn))
+            registered.drop("meta")
         return fn
+
+    def register_meta(self, formula: str, /) -> None:
+        """Register what results look like by a formula of schema files, `pointwise(x, other)`: the fake kernel, which
+        `opcheck` holds the results against, and all that follows from it. `docs/rules.md` has its rules.
+
+        Raises RegistrationError for a formula that cannot be, with the place in it, and for results that are no new
+        tensors.
+        """
+        self._put_formula(formula_of(self._qualname, self._opoverload.declaration, formula), caller())
+
+    def _put_formula(self, formula: MetaFormula, where: str) -> None:
+        with registry.lock:
+            registered = self._registered.current()
+            registered.put("fake", DispatchKey.Meta, Shim(fake_by(registered.operator, formula)), where)
+            registered.hold("meta", FORMULAS.put(self._qualname, formula))
 
     def register_autograd(
         self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
@@ -258,7 +288,7 @@ class CustomOpDef(Generic[P, R]):
             raise ValueError(f"expected the name of a device type, got {device_type!r}")
         with registry.lock:
             self._autocast[available_device(device_type)] = as_dtype(cast_inputs)
-            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)), is_for_any=True)
+            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)), is_for_any=True, lets_record=True)
             self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
 
     def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef[..., Any]], tuple[str, str]]:
@@ -266,40 +296,6 @@ class CustomOpDef(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
-
-
-class _KernelSwitch:
-    """A block of `set_kernel_enabled`."""
-
-    def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
-        self._definition, self._device_type, self._enabled = definition, device_type, enabled
-        self._before = 0
-
-    def __enter__(self) -> None:
-        definition = self._definition
-        definition._warn_of_no_change(self._device_type, self._enabled)
-        before = None
-        try:  # (Note [Interrupted blocks]: under the lock none comes)
-            with registry.lock:
-                before = self._before = definition._disabled.get(self._device_type, 0)
-                definition._set_disabled(self._device_type, 0 if self._enabled else before + 1)
-        except BaseException:
-            if before is not None:
-                self._put_back()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._put_back()
-        except BaseException:
-            self._put_back()
-            raise
-
-    def _put_back(self) -> None:
-        with registry.lock:
-            self._definition._set_disabled(self._device_type, self._before)
 
 
 def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`register_kernel`, `register_autograd`, `register_vmap`, `register_autocast`, `register_torch_dispatch`: for custom
+"""`register_kernel`, `register_autograd`, `register_vmap` and the other functions that register something: for custom
 operators and for any other operator, by name."""
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import as_dtype
 from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import Wrapper
+from opwright.dispatch.kernel_forms import Shim, Wrapper
+from opwright.dispatch.meta_formulas import FORMULAS
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import Removable, register
 from opwright.dispatch.registry import registry
@@ -20,10 +21,15 @@ from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.library.custom_ops.forward import give_jvp
+from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
+from opwright.places import caller
 
-__all__ = ["register_autocast", "register_autograd", "register_kernel", "register_torch_dispatch", "register_vmap"]
+__all__ = [
+    "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",
+    "register_vmap",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 Op = str | Operator | CustomOpDef[..., Any]
@@ -103,8 +109,24 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
         return definition.register_autocast(device_type, cast_inputs)
     operator = find_operator(_name(op))
     dtypes = {available_device(device_type): as_dtype(cast_inputs)}
-    wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True)
+    wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True, lets_record=True)
     _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
+    return None
+
+
+def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> None:
+    """Register what an operator's results look like by a formula of schema files, `pointwise(x, other)`:
+    `CustomOpDef.register_meta` says how. It lives as long as `lib`, or as the custom operator, or for ever."""
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_meta(formula)
+    operator = find_operator(_name(op))
+    found = formula_of(operator.name, operator.declaration, formula)
+    kernel, where = Shim(fake_by(operator, found)), caller()
+    _library(operator.name, lib).keep(
+        lambda: register(operator, DispatchKey.Meta, kernel, where=where),
+        lambda: FORMULAS.put(operator.name, found),
+    )
     return None
 
 

@@ -1,25 +1,21 @@
-"""`test_aot_dispatch_dynamic`: a call gives the same on copies without gaps, and its results and gradients look without
-data as they do with.
-
-It is to become: the call traced and functionalised equals the call. That is what copies and fakes stand in for.
-"""
+"""`test_aot_dispatch_dynamic`: a call gives the same on copies without gaps; its results and gradients look without
+data as they do with; and the graph of call and backward pass, traced without data, gives what they give."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from opwright.autograd import enable_grad, no_grad
-from opwright.errors import ContractError, DataDependentOutputError, DynamicOutputShapeError
+from opwright.errors import ContractError, DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
 from opwright.tensors.results import share_memory
-from opwright.tensors.tensor import Tensor
-from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
+from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.checking.comparison import difference, tensor_difference
 from opwright.testing.checking.fakes import call_fake, may_refuse
-from opwright.testing.checking.registration import gradients, incoming_gradients
+from opwright.testing.checking.passes import Gradients, gradients_of, run, unwritten_leaves
+from opwright.testing.checking.tracing import check_graph, traced
 from opwright.testing.closeness import TOLERANCES, assert_close
 from opwright.testing.symbolic_results import bound_by
 
@@ -28,23 +24,23 @@ __all__ = ["check_dynamic"]
 
 def check_dynamic(call: Call, *, is_dynamic: bool = True, atol: float | None = None, rtol: float | None = None) -> None:
     """Raise ContractError where the call depends on more than its arguments' values, or where results and gradients
-    without data, with symbolic sizes if `is_dynamic`, are others; what the call, its fake kernel and its formula
-    raise."""
+    without data, with symbolic sizes if `is_dynamic`, are others, or those of the graph that was traced; what the call,
+    its fake kernel and its formula raise."""
     _check_values(call, atol, rtol)
-    _check_without_data(call, ShapeEnv() if is_dynamic else None)
+    _check_traced(call, ShapeEnv() if is_dynamic else None, atol, rtol)
 
 
 def _check_values(call: Call, atol: float | None, rtol: float | None) -> None:
     """Check that results and writes are the same where arguments lie one after the other in memory of their own."""
     with no_grad():
         given = call.copied()
-        wanted = _run(given)
+        wanted = run(given)
         if Tag.nondeterministic_seeded in call.operator.tags:
             return
         compact = call.copied()
         if not _is_shared(compact):
             compact = compact.converted(lambda tensor: tensor.clone(memory_format=None).contiguous())
-        found = _run(compact)
+        found = run(compact)
         results = zip(_outputs(given, wanted), _outputs(compact, found), strict=True)
         for one, other in results:
             relative, absolute = rtol, atol
@@ -60,11 +56,6 @@ def _check_values(call: Call, atol: float | None, rtol: float | None) -> None:
                 ) from error
 
 
-def _run(call: Call) -> Any:
-    with drawing_again(call):
-        return call()
-
-
 def _outputs(call: Call, result: Any) -> list[Operand]:
     return [*results_of(call.operator, result), *call.written]
 
@@ -78,41 +69,51 @@ def _is_shared(call: Call) -> bool:
     )
 
 
-def _check_without_data(call: Call, env: ShapeEnv | None) -> None:
-    """Check forward and backward of fakes against those of real Tensors."""
+def _check_traced(call: Call, env: ShapeEnv | None, atol: float | None, rtol: float | None) -> None:
+    """Check forward and backward without data against those of real Tensors, and their graph."""
     with enable_grad():
-        real = _unwritten_leaves(call.copied(may_require_grad=True))
-        wanted = _run(real)
+        real = unwritten_leaves(call.copied(may_require_grad=True))
+        wanted = run(real)
+        gradients = gradients_of(real, wanted)
         mode = FakeTensorMode(shape_env=env)
-        original = call.copied(may_require_grad=True)
-        fake = _unwritten_leaves(original.converted(mode.from_tensor))
         try:
-            found = call_fake(fake, mode)
-        except (DataDependentOutputError, DynamicOutputShapeError) as error:
+            trace = traced(call, mode)
+        except (DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError) as error:
             if may_refuse(call.operator, error, env):
                 return
+            if gradients and _runs_without_data(call, env):
+                raise ContractError(
+                    f"the backward pass of {call.operator.name} reads data, and cannot run without: it is to be made "
+                    f"of operators, or of a custom operator of its own\n{error}"
+                ) from error
             raise
-        problem = difference(fake, found, real, wanted, env)
-        problem = problem or _gradient_difference(real, wanted, fake, found, mode)
+    problem = difference(trace.call, trace.result, real, wanted, env)
+    problem = problem or _gradient_difference(gradients, trace.gradients, _bound(env, trace.result, wanted))
     if problem is not None:
         raise ContractError(f"{call.operator.name} without data: {problem}")
+    if Tag.nondeterministic_seeded not in call.operator.tags:
+        check_graph(trace, call, real, wanted, gradients, atol=atol, rtol=rtol)
 
 
-def _gradient_difference(real: Call, wanted: Any, fake: Call, found: Any, mode: FakeTensorMode) -> str | None:
-    """Return how the gradients of a backward pass without data differ."""
-    inputs = _gradients(real, wanted)
-    if not inputs:
-        return None
+def _runs_without_data(call: Call, env: ShapeEnv | None) -> bool:
+    """Whether the call runs without its backward pass."""
+    mode = FakeTensorMode(shape_env=env)
     try:
-        with mode:
-            others = _gradients(fake, found)
-    except DataDependentOutputError as error:
-        raise ContractError(
-            f"the backward pass of {real.operator.name} reads data, and cannot run without: it is to be made of "
-            f"operators, or of a custom operator of its own\n{error}"
-        ) from error
-    values = {} if mode.shape_env is None else bound_by(mode.shape_env, found, wanted)
-    for (operand, gradient), (_, other) in zip(inputs, others, strict=True):
+        with no_grad():
+            call_fake(call.copied().converted(mode.from_tensor), mode)
+    except (DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError):
+        return False
+    return True
+
+
+def _bound(env: ShapeEnv | None, found: Any, wanted: Any) -> dict[str, Any]:
+    """Return the values of symbols that results without data tell, beside the real ones."""
+    return {} if env is None else bound_by(env, found, wanted)
+
+
+def _gradient_difference(wanted: Gradients, found: Gradients, values: dict[str, Any]) -> str | None:
+    """Return how the gradients of a backward pass without data differ."""
+    for (operand, gradient), (_, other) in zip(wanted, found, strict=True):
         name = f"the gradient of {operand.name}"
         if gradient is None or other is None:
             if gradient is not other:
@@ -124,20 +125,3 @@ def _gradient_difference(real: Call, wanted: Any, fake: Call, found: Any, mode: 
         if problem is not None:
             return problem
     return None
-
-
-def _gradients(call: Call, result: Any) -> list[tuple[Operand, Tensor | None]]:
-    results = [each for each in results_of(call.operator, result) if each.tensor.requires_grad]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of operators without formulas
-        return gradients(call, results, incoming_gradients(results)) if results else []
-
-
-def _unwritten_leaves(call: Call) -> Call:
-    """Return the call with results of leaves where it writes to leaves that require grad, as functionalised ones do."""
-    leaves = [each.tensor for each in call.written if each.tensor.requires_grad and each.tensor.is_leaf]
-
-    def convert(tensor: Tensor) -> Tensor:
-        return tensor.clone() if any(tensor is leaf for leaf in leaves) else tensor
-
-    return call.converted(convert) if leaves else call

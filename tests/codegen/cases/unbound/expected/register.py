@@ -5,8 +5,7 @@ A row is (operator, function, what serves it …). `"CPU+dense+arrays"` is the k
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
 `"Autograd"`, `"ADInplaceOrView"` and `"autocast"` are wrappers of that name, `"-Autograd"` says that there is nothing
 to do, and `"forward"` that tangents go through it. What has another name or module is written out: (key, module,
-function, …).
-A name that the schema declares, and that is bound to nothing, has no module.
+function, …). A name that the schema declares, and that is bound to nothing, has no module.
 """
 
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {

@@ -8,14 +8,18 @@ from opwright.abi import autocast_wrapper
 # project(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor
 project = autocast_wrapper("demo::project", "lower_precision")
 
+
 # join(Tensor[] tensors) -> Tensor
 join = autocast_wrapper("demo::join", CPU="promote")
+
 
 # length(Tensor self, float p=2) -> Tensor
 length_default = autocast_wrapper("demo::length", CPU="float32", CUDA="float32_dtype", with_dtype="demo::length.dtype")
 
+
 # total(Tensor self, *, ScalarType? dtype=None) -> Tensor
 total = autocast_wrapper("demo::total", "float32_dtype")
+
 
 # entropy(Tensor probabilities, Tensor target) -> Tensor
 entropy = autocast_wrapper(
@@ -24,11 +28,14 @@ entropy = autocast_wrapper(
     CUDA="banned: use entropy_with_logits, which takes what the sigmoid before it would",
 )
 
+
 # entropy_with_logits(Tensor logits, Tensor target) -> Tensor
 entropy_with_logits = autocast_wrapper("demo::entropy_with_logits", CPU="unchanged")
 
+
 # import(Tensor self) -> Tensor
 import_ = autocast_wrapper("demo::import", "float32")
+
 
 # autocast_wrapper(Tensor self) -> Tensor
 autocast_wrapper_ = autocast_wrapper("demo::autocast_wrapper", "float32")

@@ -1,0 +1,1 @@
+"""Functionalisation: programs that write to tensors as programs that only make new ones."""

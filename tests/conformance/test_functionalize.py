@@ -1,0 +1,151 @@
+"""Every operator by itself, functionalised: it gives what the eager call gives, writes the same to its arguments, and
+nothing that is called for it writes but at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from declared import functional_of, of_kind, operators
+from faking import Call, called, converted_call, operator, with_own_memory
+from functionalizing import differences, functionalized, wrong_calls
+from samples import SAMPLES, sampled, samples_of
+from sampling import Sample
+
+import opwright
+from opwright.functionalize.viewing import how_undone
+from opwright.functionalize.ways import way_of
+from opwright_codegen.schema.model import SchemaKind
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+WRITING = sampled(SchemaKind.INPLACE, SchemaKind.MUTABLE)
+FUNCTIONAL = [name for name in sampled(SchemaKind.FUNCTIONAL) if name in SAMPLES]
+
+# What only memory that nobody wrote shows.
+UNINITIALISED = (
+    "empty.memory_format", "empty_strided", "empty_permuted", "empty_like", "new_empty", "new_empty_strided",
+)  # fmt: skip
+# Where the functional call says or does something else, and why: parts of problems, by operator.
+KNOWN = {
+    "float_power_.Tensor": "size of tensor",  # which of two errors comes first
+    "rrelu_with_noise": "strides",  # the functional variant's are those of its operand
+    "normal_": "",  # tensors with gaps are filled in another order, as in PyTorch
+    "bernoulli_.float": "",  # so are those that are not row-major, as in PyTorch
+    **dict.fromkeys(("dropout_", "feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"), ""),  # noise is, too
+    # An argument that overlaps itself is not written to.
+    **dict.fromkeys(("fill_.Scalar", "zero_", "masked_fill_.Scalar", "masked_fill_.Tensor"), ""),
+}
+# Views that strides undo: no operator is their inverse.
+BY_STRIDES = ("aten::unfold",)
+# Views that go by others: `numpy_T` by `permute`, those that give several by views that give one.
+BY_OTHERS = (
+    "aten::numpy_T", "aten::_reshape_alias", "aten::split.Tensor", "aten::split_with_sizes", "aten::unbind.int",
+)  # fmt: skip
+
+
+def thinned(every: list[Sample], most: int) -> list[Sample]:
+    return every[:: max(1, len(every) // most)]
+
+
+def our_call(one: Sample) -> Call:
+    return converted_call((list(one.args), one.kwargs), lambda array: opwright.from_numpy(with_own_memory(array)))
+
+
+def problems(name: str, ours: Call, eager: Call, remove: str = "mutations") -> Iterator[str]:
+    function = operator(name)
+    opwright.manual_seed(0)
+    expected = called(function, eager)
+    opwright.manual_seed(0)
+    found, recorder = functionalized(lambda args, named: function(*args, **named), ours, remove)
+    with_strides = remove == "mutations"
+    yield from differences(found, expected, with_strides=with_strides)
+    if not isinstance(expected, Exception):
+        yield from (f"argument: {each}" for each in differences(ours, eager))
+        yield from wrong_calls(recorder, ours, remove)
+
+
+def _is_known(name: str, ours: Call, problem: str) -> bool:
+    if name not in KNOWN:
+        return False
+    is_dense = opwright.arrays.layouts.is_contiguous(tuple(ours[0][0].shape), ours[0][0].stride())
+    return KNOWN[name] in problem if KNOWN[name] else not is_dense
+
+
+def check(name: str, every: list[tuple[Call, Call]], remove: str = "mutations") -> None:
+    found = [
+        f"{name}{ours}: {problem}"
+        for ours, eager in every
+        for problem in problems(name, ours, eager, remove)
+        if not _is_known(name, ours, problem)
+    ]
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_what_writes(name: str) -> None:
+    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 8)])
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONAL if name not in UNINITIALISED])
+def test_what_does_not_write(name: str) -> None:
+    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 3)])
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
+def test_out(name: str) -> None:
+    """Into tensors that fit, with gaps, and into empty ones, which grow."""
+    if functional_of(name) in UNINITIALISED or functional_of(name) in KNOWN:
+        return
+    written = [argument.name for argument in operators()[name].schema.out_arguments]
+    every = []
+    for number, one in enumerate(thinned(samples_of(name), 2)):
+        results = called(operator(functional_of(name)), our_call(one))
+        results = list(results) if isinstance(results, tuple) else [results]
+        if all(isinstance(result, opwright.Tensor) for result in results):
+            every.append((_with_out(one, written, results, number % 2), _with_out(one, written, results, number % 2)))
+    check(name, every)
+
+
+def _with_out(one: Sample, written: list[str], results: list[Any], is_empty: int) -> Call:
+    args, named = our_call(one)
+    outs = {
+        name: opwright.empty([0], dtype=result.dtype)
+        if is_empty
+        else opwright.from_numpy(np.zeros((*result.shape, 2), result.dtype)[..., 0])
+        for name, result in zip(written, results, strict=False)
+    }
+    return args, {**named, **outs}
+
+
+def views() -> list[str]:
+    return [name for name in FUNCTIONAL if any(each is not None for each in operator(name).signature.aliases)]
+
+
+@pytest.mark.parametrize("name", [*views(), *(name for name in WRITING if "inplace_view" in operator(name).tags)])
+def test_without_views(name: str) -> None:
+    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 4)], "mutations_and_views")
+
+
+def test_the_table_of_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print which way operators go, and how views are undone: `pytest -s tests/conformance/test_functionalize.py -k
+    table`. No operator of ATen writes to clones for want of a functional variant."""
+    ways = Counter[tuple[str, str]]()
+    undone = {}
+    for name in operators():
+        each = operator(name)
+        word = way_of(each).word
+        ways["writes" if each.signature.written else "functional", word] += 1
+        if word == "view" or each.name in BY_OTHERS:
+            undone[each.name] = how_undone(each)
+    with capsys.disabled():
+        for (kind, word), count in sorted(ways.items()):
+            print(f"{kind:12}{word:12}{count:6}")
+        for name, undo in undone.items():
+            print(f"{name:26}{'by strides' if undo is None else undo.__qualname__.split('.')[0].strip('_')}")
+    assert ways["writes", "clones"] == 0
+    assert {name for name, undo in undone.items() if undo is None} == {*BY_STRIDES, *BY_OTHERS}
