@@ -213,6 +213,9 @@ def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object]
         if may_be_none and constants.get("EmptyIsAll", True):
             keywords.append(("empty_is_all", True))
         return Family("Along", operands, tuple(keywords))
+    text = constants.get("CoreDimensions")
+    if (cores := of("Cores")) and isinstance(text, str) and constants.get("Batched", True) is True:
+        return Family("Leading", tuple(zip(cores, _counts(text), strict=True)))
     if leading := [(position, _LEADING[role]) for role, position in positions if role in _LEADING]:
         return Family("Leading", tuple(leading))
     if folded := [(position, _FOLDED[role]) for role, position in positions if role in _FOLDED]:
@@ -220,3 +223,9 @@ def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object]
         core = spatial + 1 if isinstance(spatial, int) else folded[0][1]
         return Family("Folded", tuple(position for position, _ in folded), (("core", core),))
     return None
+
+
+def _counts(signature: str) -> list[int]:
+    """Return the number of dimensions of each operand, of `(m,k),(k,n)->(m,n)`."""
+    groups = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
+    return [len([name for name in group.split(",") if name]) for group in groups]
