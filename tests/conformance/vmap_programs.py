@@ -1,4 +1,4 @@
-"""Programs under `vmap`, the same text for both libraries: `(library, x, y)`; x is two rows of three, y three numbers."""
+"""Programs under `vmap`, the same text for both libraries: `(library, x, y)`, where x is two rows, and y one."""
 
 from __future__ import annotations
 

@@ -35,8 +35,6 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
         for name, function in wrapper_names(part.bindings).items():
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
-        for name in part.families:
-            served[name].append(quoted("batching"))
         for name, function in autocast.wrapper_names(part.view).items():
             written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
             served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.promotion import result_type
-from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
@@ -20,6 +19,7 @@ from opwright.state import Modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["Elementwise", "aligned"]
