@@ -44,12 +44,7 @@ def traced(call: Call, mode: FakeTensorMode) -> Trace:
         return _outputs(fake, result, found)
 
     graph = make_fx(both)(*map(mode.from_tensor, tensors))
-<<<<<<< HEAD
-    fake, result, found = seen
-    return Trace(fake, result, found, graph)
-=======
     return Trace(*seen[0], graph)
->>>>>>> part/fx
 
 
 def check_graph(trace: Trace, call: Call, real: Call, wanted: Any, gradients: Gradients, **tolerances: Any) -> None:
