@@ -33,18 +33,18 @@ def traced(call: Call, mode: FakeTensorMode) -> Trace:
     """Return the trace of a call and its backward pass, on fakes of a mode. Raises what these raise."""
     original = call.copied(may_require_grad=True)
     tensors = _distinct(original)
-    seen: list[Any] = []
+    seen: list[tuple[Call, Any, Gradients]] = []
 
     def both(*inputs: Tensor) -> list[Tensor | None]:
         given = {id(tensor): fake for tensor, fake in zip(tensors, inputs, strict=True)}
         fake = unwritten_leaves(original.converted(lambda tensor: given[id(tensor)]))
         result = call_fake(fake, mode)
         found = gradients_of(fake, result)
-        seen[:] = fake, result, found
+        seen.append((fake, result, found))
         return _outputs(fake, result, found)
 
     graph = make_fx(both)(*map(mode.from_tensor, tensors))
-    return Trace(*seen, graph)
+    return Trace(*seen[0], graph)
 
 
 def check_graph(trace: Trace, call: Call, real: Call, wanted: Any, gradients: Gradients, **tolerances: Any) -> None:
