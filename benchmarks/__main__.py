@@ -1,4 +1,4 @@
-"""`python -m benchmarks [dispatch|autograd|transforms|custom_ops|fakes|tracing|generation] …`: print the table of budgets."""
+"""`python -m benchmarks [PART] …`: print the table of budgets, or those of the parts that are named."""
 
 from __future__ import annotations
 

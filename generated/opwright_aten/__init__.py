@@ -12,5 +12,5 @@ from . import methods, ops, register, where
 
 __all__ = ["ops"]
 
-install("aten", 2, __package__, register.OPERATORS, where.PLACES)
+install("aten", 2, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
 methods.install(Tensor)

@@ -7,7 +7,7 @@ command that generates it again. Names of interpreters load them when they are f
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -136,6 +136,7 @@ def install(
     package: Any = "",
     operators: Any = (),
     places: Mapping[str, str] = MappingProxyType({}),
+    batching: Sequence[str] = (),
 ) -> None:
     """Define the operators of a generated package, and register what serves them (`parts.install`).
 
@@ -143,7 +144,7 @@ def install(
     """
     if version != VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
-    _install(package, namespace, operators, places)
+    _install(package, namespace, operators, places, batching)
 
 
 def __getattr__(name: str) -> Any:

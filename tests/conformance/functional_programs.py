@@ -63,8 +63,8 @@ RECORDED = [name for name in ACTIONS if name not in _NOT_RECORDED]
 WITHOUT_RANDOM = [name for name in ACTIONS if name not in ("x.normal_()", "x.uniform_()")]
 _MOST = 14
 _LARGEST = 64
-# What eager calls let pass: with results that are undefined; what copies cannot say.
-_REFUSED = ("several elements are one place of memory", "has no form without views")
+# What eager calls let pass: with results that are undefined; parts of numbers by strides.
+_REFUSED = ("several elements are one place of memory", "has no functional form")
 
 
 class Step(NamedTuple):

@@ -31,7 +31,10 @@ LOOPS = {
 }
 # Errors by nature: what they ask of a sample is one answer for all, or results that differ in shape.
 REFUSED = ("data-dependent", "dynamic shape", "not batched over in this vmap")
-NO_TENSORS = ("is_conj", "is_neg", "is_floating_point", "is_complex")
+NO_TENSORS = (
+    "is_conj", "is_neg", "is_floating_point", "is_complex", "sym_numel", "sym_size.int", "sym_storage_offset",
+    "sym_stride.int",
+)  # fmt: skip
 RANDOM = "nondeterministic_seeded"
 OPTION = "alpha=True"  # refused for numbers, but by the quick kernels of simple tensors
 

@@ -1,4 +1,4 @@
-"""Programs under `vmap`, the same text for both libraries: `(library, x, y)`; x is two rows of three, y three numbers."""
+"""Programs under `vmap`, the same text for both libraries: `(library, x, y)`, where x is two rows, and y one."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def _write_real(lib: Any, a: Any) -> Any:
     return z.real
 
 
+def _drawn(lib: Any, x: Any, randomness: str, draw: Any) -> Any:
+    """The shape of what is drawn, and whether it is the same for both samples."""
+    lib.manual_seed(0)
+    found = lib.vmap(draw, randomness=randomness)(x)
+    return found.shape[0], found.shape[1], bool((found[0] == found[1]).all())
+
+
 PROGRAMS: dict[str, Program] = {
     "write to what is not batched": lambda t, x, y: t.vmap(lambda a: y.clone().add_(a))(x),
     "write to a part of it": lambda t, x, y: t.vmap(lambda a: t.zeros(3)[0:1].add_(a[0:1]))(x),
@@ -62,6 +69,17 @@ PROGRAMS: dict[str, Program] = {
     "dropout": lambda t, x, y: t.vmap(lambda a: t.nn.functional.dropout(a))(x),
     "different in place": lambda t, x, y: t.vmap(lambda a: y.clone().bernoulli_(), randomness="different")(x),
     "same of a batch": lambda t, x, y: t.vmap(lambda a: t.bernoulli(a.sigmoid()), randomness="same")(x),
+    "numbers of each": lambda t, x, y: _drawn(t, x, "different", lambda a: t.rand_like(a)),
+    "the same numbers": lambda t, x, y: _drawn(t, x, "same", lambda a: t.rand_like(a)),
+    "the same new numbers": lambda t, x, y: _drawn(t, x, "same", lambda a: t.randn(3)),
+    "new numbers of each": lambda t, x, y: _drawn(t, x, "different", lambda a: t.randn(3)),
+    "written numbers of each": lambda t, x, y: _drawn(t, x, "different", lambda a: a.clone().normal_()),
+    "the same written numbers": lambda t, x, y: _drawn(t, x, "same", lambda a: a.clone().normal_()),
+    "orders of each": lambda t, x, y: t.vmap(lambda a: t.randperm(1), randomness="different")(x),
+    "the same dropout": lambda t, x, y: _drawn(t, x * 0 + 1, "same", lambda a: t.nn.functional.dropout(a)),
+    "rows of a distribution": lambda t, x, y: t.vmap(
+        lambda a: t.multinomial(a.softmax(0), 1).shape[0] + a, randomness="different"
+    )(x),
     "parts": lambda t, x, y: t.vmap(lambda a: tuple(t.split(a, 1)))(x),
     "a dimension too far": lambda t, x, y: t.vmap(lambda a: a.sum(1))(x),
     "one too far from the back": lambda t, x, y: t.vmap(lambda a: a.sum(-2))(x),

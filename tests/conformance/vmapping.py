@@ -227,6 +227,8 @@ def empty_problem(case: Case) -> str | None:
             wanted = looped(case)[0]
         except Exception:
             return None
+        if not all(isinstance(each, opwright.Tensor) for each in wanted):
+            return None
         given = [
             tensor(s[0]) if dim is None else opwright.stack([tensor(s[0])], dim).narrow(dim, 0, 0)
             for s, dim in zip(case.stacks, case.dims, strict=True)

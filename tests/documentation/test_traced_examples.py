@@ -12,7 +12,7 @@ import pytest
 import opwright
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tracing.md").read_text(encoding="utf-8")
-EXAMPLE = '''
+EXAMPLE = """
 import torch
 import numpy as np
 from torch import Tensor
@@ -43,7 +43,7 @@ trace = make_fx(torch.ops.mylib.custom_nonzero, tracing_mode="symbolic")(x)
 trace.print_readable()
 
 assert torch.allclose(trace(x), torch.ops.mylib.custom_nonzero(x))
-'''
+"""
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ import opwright.batching.batching
 import opwright.fake_profile
 import opwright.func.levels
 import opwright.functionalize.interpreter
+import opwright.fx.above_autograd
+import opwright.fx.recording
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
@@ -233,6 +235,12 @@ BLOCKS: dict[str, Attempt] = {
     "functionalize.interpreter.Functionalization": Attempt(opwright.functionalize.interpreter.Functionalization),
     "func.levels.Differentiation": Attempt(opwright.func.levels.Differentiation),
     "func.levels.ForwardDifferentiation": Attempt(opwright.func.levels.ForwardDifferentiation),
+    "fx.above_autograd.CallRecording": Attempt(
+        lambda: opwright.fx.above_autograd.CallRecording(opwright.fx.recording.Recorder(None), {})
+    ),
+    "fx.recording.ProxyTorchDispatchMode": Attempt(
+        lambda: opwright.fx.recording.ProxyTorchDispatchMode(opwright.fx.recording.Recorder(None), {})
+    ),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
     "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
@@ -251,6 +259,7 @@ OTHERS = {
     "levels.interpreter.Interpreter": "a base",
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
+    "fx.graph._InsertPoint": "a place in one graph",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "serialization._written_whole": "writes a file",
     "state.Block": "a base",
@@ -352,8 +361,22 @@ def of_autocast() -> None:
         look_for_signals()
 
 
+def of_transforms() -> None:
+    x = opwright.ones(2, 3)
+    opwright.vmap(opwright.func.grad(lambda x: (x.sin() * x).softmax(0).prod()))(x)
+    opwright.func.jvp(lambda x: opwright.vmap(lambda y: y.exp().sum())(x), (x,), (x,))
+
+
+def of_functionalized() -> None:
+    opwright.func.functionalize(lambda x: x.clone().view(3, 2).add_(1).sum())(opwright.ones(2, 3))
+
+
 @pytest.mark.parametrize(
-    "call", [backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly, of_autocast]
-)
+    "call",
+    [
+        backward, of_custom_operator, of_handlers, of_fakes, of_checkpoints, of_anomaly, of_autocast, of_transforms,
+        of_functionalized,
+    ],
+)  # fmt: skip
 def test_nothing_stays_on_after_a_call(call: Callable[[], None]) -> None:
     Attempt(call).check(200)

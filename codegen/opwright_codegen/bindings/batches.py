@@ -143,7 +143,8 @@ def _from_meta(schema: FunctionSchema, binding: Binding, rules: KernelModules) -
     call = _first_call(binding.meta.formulas[0])
     assert isinstance(call.function, Reference)
     name = call.function.name
-    rule = rules.find_path(*name.split(":")) if ":" in name else rules.find(name)
+    module, _, function = name.rpartition(":")
+    rule = rules.find_path(module, function) if module else rules.find(name)
     assert rule is not None  # the formula is bound
     places = {argument.name: place for place, argument in enumerate(schema.arguments)}
     tensors = {place for place, argument in enumerate(schema.arguments) if argument.type.is_tensor_like}
@@ -198,19 +199,23 @@ def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object]
         return tuple(position for role, position in positions if role in names)
 
     if operands := of("Elementwise", "Mask", "Target"):
-        flags = [("masks", masks)] if (masks := of("Mask")) else []
+        flags: list[tuple[str, Value]] = [("masks", masks)] if (masks := of("Mask")) else []
         flags += [("onto_first", True)] if of("Target") else []
         if reduction := of("Reduction"):
             return Family("Reducing", operands, (("reduction", reduction[0]), *flags))
         return Family("Elementwise", operands, tuple(flags))
     if operands := of("Along"):
         dims = {"dim": of("Dim", "Dims"), "new": of("NewDim"), "size": of("Size")}
-        keywords = [(key, found[0] if len(found) == 1 else found) for key, found in dims.items() if found]
+        keywords: list[tuple[str, Value]] = []
+        keywords += [(key, found[0] if len(found) == 1 else found) for key, found in dims.items() if found]
         if not keywords:
             return Family("Everything", operands)
         if may_be_none and constants.get("EmptyIsAll", True):
             keywords.append(("empty_is_all", True))
         return Family("Along", operands, tuple(keywords))
+    text = constants.get("CoreDimensions")
+    if (cores := of("Cores")) and isinstance(text, str) and constants.get("Batched", True) is True:
+        return Family("Leading", tuple(zip(cores, _counts(text), strict=True)))
     if leading := [(position, _LEADING[role]) for role, position in positions if role in _LEADING]:
         return Family("Leading", tuple(leading))
     if folded := [(position, _FOLDED[role]) for role, position in positions if role in _FOLDED]:
@@ -218,3 +223,9 @@ def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object]
         core = spatial + 1 if isinstance(spatial, int) else folded[0][1]
         return Family("Folded", tuple(position for position, _ in folded), (("core", core),))
     return None
+
+
+def _counts(signature: str) -> list[int]:
+    """Return the number of dimensions of each operand, of `(m,k),(k,n)->(m,n)`."""
+    groups = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
+    return [len([name for name in group.split(",") if name]) for group in groups]

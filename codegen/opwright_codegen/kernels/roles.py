@@ -11,14 +11,16 @@ from typing import Final
 __all__ = ["plain", "role_of"]
 
 # By role, the annotation that it stands for.
+_OPERANDS: Final = (
+    "Elementwise", "Mask", "Target", "Along", "Cores", "Vectors", "Matrices", "Channels", "Images", "Columns",
+    "Batches",
+)  # fmt: skip
 _ROLES: Final = {
-    **dict.fromkeys(
-        ("Elementwise", "Mask", "Target", "Along", "Vectors", "Matrices", "Channels", "Images", "Columns", "Batches"),
-        "Any",
-    ),
+    **dict.fromkeys(_OPERANDS, "Any"),
     **dict.fromkeys(("Dim", "NewDim", "Spatial", "Reduction"), "int"),
     **dict.fromkeys(("Dims", "Size", "Shifts"), "Sequence[int]"),
-    "EmptyIsAll": "bool",
+    **dict.fromkeys(("EmptyIsAll", "Batched"), "bool"),
+    "CoreDimensions": "CoreDimensions",
 }
 _WORD: Final = re.compile(r"\b\w+\b")
 

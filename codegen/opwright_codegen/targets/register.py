@@ -35,19 +35,15 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
         for name, function in wrapper_names(part.bindings).items():
             text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
             served[name].append(text)
-        for name in part.families:
-            served[name].append(quoted("batching"))
         for name, function in autocast.wrapper_names(part.view).items():
             written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
             served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
-        for name in part.families:
-            served[name].append(quoted("batching"))
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]
                 served[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{part.name}"))
     rows = [(part.name, [_row(view, served[name]) for name, view in _grouped(part)]) for part in parts]
-    return {"parts": rows}
+    return {"parts": rows, "batching": _batching(parts)}
 
 
 def _grouped(part: Part) -> Iterator[tuple[str, OperatorView]]:
@@ -94,3 +90,8 @@ def _tuple(*values: str) -> str:
 def _row(view: OperatorView, served: Sequence[str]) -> str:
     short = view.name.partition("::")[2]
     return bracketed("(", [quoted(short), quoted(view.stub), *served], ")", 8, 1)
+
+
+def _batching(parts: Sequence[Part]) -> str:
+    names = [quoted(part.name) for part in parts if part.families]
+    return bracketed("(", names, ")", 0, len("BATCHING: tuple[str, ...] = ")) if len(names) > 1 else tuple_text(names)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 __all__ = [
-    "Along", "Batches", "Channels", "Columns", "CoreDimensions", "Dim", "Dims", "DtypeKinds", "Elementwise",
-    "EmptyIsAll", "Images", "Mask", "Matrices", "NewDim", "Reduction", "Scalar", "Shifts", "Size", "Spatial", "Target",
-    "Vectors",
+    "Along", "Batched", "Batches", "Channels", "Columns", "CoreDimensions", "Cores", "Dim", "Dims", "DtypeKinds",
+    "Elementwise", "EmptyIsAll", "Images", "Mask", "Matrices", "NewDim", "Reduction", "Scalar", "Shifts", "Size",
+    "Spatial", "Target", "Vectors",
 ]  # fmt: skip
 
 Scalar: TypeAlias = int | float | complex
@@ -26,6 +26,7 @@ Along: TypeAlias = Annotated[Any, "its dimensions are what Dim, Dims and NewDim 
 Vectors: TypeAlias = Annotated[Any, "the last dimension matters, those before it broadcast"]
 Matrices: TypeAlias = Annotated[Any, "the last two dimensions matter, those before them broadcast"]
 Channels: TypeAlias = Annotated[Any, "the last three dimensions matter, those before them are a batch"]
+Cores: TypeAlias = Annotated[Any, "the dimensions that CoreDimensions name matter, those before them broadcast"]
 Images: TypeAlias = Annotated[Any, "channels and spatial dimensions (two, or as many as Spatial says), maybe N before"]
 Columns: TypeAlias = Annotated[Any, "two dimensions, maybe N before"]
 Batches: TypeAlias = Annotated[Any, "the first dimension is N, what comes after it is for each"]
@@ -37,4 +38,5 @@ Size: TypeAlias = Annotated[Sequence[int], "the sizes of the result"]
 Shifts: TypeAlias = Annotated[Sequence[int], "how far elements move along Dims"]
 Spatial: TypeAlias = Annotated[int, "the number of spatial dimensions of Images"]
 Reduction: TypeAlias = Annotated[int, "what is done with an elementwise loss: nothing (0), a mean (1) or a sum (2)"]
+Batched: TypeAlias = Annotated[bool, "whether Cores may have dimensions before those that CoreDimensions name"]
 EmptyIsAll: TypeAlias = Annotated[bool, "whether no Dims stand for all of them"]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import shape_of
-from opwright.batching.batching import Batching
 from opwright.batching.loop import looping, unbatched_write
 from opwright.batching.results import as_results, batched_results
 from opwright.batching.samples import call_sample, is_batch, refuse_as_sample
@@ -17,6 +16,7 @@ from opwright.dispatch.namespaces import ops
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["Along", "Everything"]

@@ -11,7 +11,7 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MO
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
-from opwright.state import Modes, active_modes, reset_modes, set_modes
+from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ class Batching(Interpreter):
         """Call an `autograd.Function` for all samples, by its own rule."""
         from opwright.batching.functions import call_batched
 
-        token = set_modes(self.below(modes))
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(self.below(modes))
             return call_batched(self, function, args, kwargs)
         finally:
-            reset_modes(token)
+            set_modes(modes)
 
     def read(self, tensor: Tensor, what: str) -> Tensor:
         """Refuse: each sample has data of its own. Raises RuntimeError."""

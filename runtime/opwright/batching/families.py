@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.promotion import result_type
-from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
@@ -16,10 +15,11 @@ from opwright.dispatch.aten import aten
 from opwright.dispatch.lookup import find1, find2
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
-from opwright.state import Modes, reset_modes, set_modes
+from opwright.state import Modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["Elementwise", "aligned"]
@@ -84,23 +84,23 @@ def _serve_unary(operator: Operator, rule: BatchRule) -> Serve:
     def unary(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
         array = first.array
         below = level.below(modes)
-        token = set_modes(below)
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(below)
             if type(array) is not InsideArray or array.level is not level:
                 return operator.call(first, *rest)
             value = array.value if array.dim == 0 else level.front(first)
             kernel = operator.table.get(value.keys) if below is None else None
             return level.put((kernel or find1(operator, value))(value, *rest), 0)
         finally:
-            reset_modes(token)
+            set_modes(modes)
 
     return unary
 
 
 def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
     def binary(level: Batching, modes: Modes, first: Any, second: Any, *rest: Any) -> Any:
-        token = set_modes(level.below(modes))
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(level.below(modes))
             one, other = level.front(first), level.front(second)
             if one is None and other is None:
                 return operator.call(first, second, *rest)
@@ -109,7 +109,7 @@ def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
                 return level.put(find2(operator, one, other)(one, other, *rest), 0)
             return rule(level, first, second, *rest)
         finally:
-            reset_modes(token)
+            set_modes(modes)
 
     return binary
 

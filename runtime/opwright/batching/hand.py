@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
 from opwright.batching.registered import registered_rule
 from opwright.batching.samples import call_sample
@@ -13,6 +12,7 @@ from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["ByHand"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.batching.batching import Batching
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.namespaces import ops
 from opwright.levels.inside import value_of
-from opwright.state import reset_modes, set_modes
+from opwright.state import active_modes, set_modes
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["inplace_view_rule"]
@@ -26,11 +26,12 @@ def inplace_view_rule(operator: Operator) -> BatchRule:
             raise RuntimeError(
                 f"vmap: {operator.name} changes the memory of a tensor, which is not possible under vmap"
             )
-        token = set_modes(level.within())
-        try:
+        outer = active_modes()
+        try:  # (Note [Interrupted blocks])
+            set_modes(level.within())
             result = functional(*args)
         finally:
-            reset_modes(token)
+            set_modes(outer)
         array = args[0].array
         array.value, array.dim = value_of(result), result.array.dim
         return args[0]

@@ -6,7 +6,6 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.devices import shape_of
-from opwright.batching.batching import Batching
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 from opwright.levels.inside import InsideArray
@@ -15,6 +14,7 @@ from opwright.places import frames_of_ours
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["looping"]

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.dtypes import INEXACT
-from opwright.batching.batching import Batching
 from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
 from opwright.batching.samples import call_sample
@@ -14,6 +13,7 @@ from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["Product", "Reducing"]

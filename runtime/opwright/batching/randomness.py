@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.batching.batching import Batching
 from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample, sample_of
@@ -14,6 +13,7 @@ from opwright.levels.kernels import mapped
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["is_drawing", "is_random", "random_rule"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opwright.batching.batching import Batching
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["as_results", "batched_results"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.arrays import annotations
+import opwright.arrays.annotations as known
 from opwright.batching.along import Along, Everything
 from opwright.batching.families import Elementwise
 from opwright.batching.leading import Folded, Leading
@@ -19,8 +19,8 @@ from opwright.batching.tables import Family
 
 __all__ = ["family_of"]
 
-_ROLES: Final = frozenset(annotations.__all__) - {"CoreDimensions", "DtypeKinds", "Scalar"}
-_NAMES: Final = {id(getattr(annotations, name)): name for name in _ROLES}
+_ROLES: Final = frozenset(known.__all__) - {"DtypeKinds", "Scalar"}
+_NAMES: Final = {id(getattr(known, name)): name for name in _ROLES}
 _WORD: Final = re.compile(r"\b\w+\b")
 _LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
 _FOLDED: Final = {"Images": 3, "Columns": 2, "Batches": 2}
@@ -85,6 +85,9 @@ def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object
             return Everything(*operands)
         is_all = may_be_none and bool(constants.get("EmptyIsAll", True))
         return Along(*operands, dim=dims, new=new, size=size, empty_is_all=is_all)
+    text = constants.get("CoreDimensions")
+    if (cores := of("Cores")) and isinstance(text, str) and constants.get("Batched", True) is True:
+        return Leading(*zip(cores, _counts(text), strict=True))
     if leading := [(position, _LEADING[role]) for role, position in positions if role in _LEADING]:
         return Leading(*leading)
     if folded := [(position, _FOLDED[role]) for role, position in positions if role in _FOLDED]:
@@ -92,3 +95,9 @@ def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object
         core = spatial + 1 if isinstance(spatial, int) else folded[0][1]
         return Folded(*[position for position, _ in folded], core=core)
     return None
+
+
+def _counts(signature: str) -> list[int]:
+    """Return the number of dimensions of each operand, of `(m,k),(k,n)->(m,n)`."""
+    groups = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
+    return [len([name for name in group.split(",") if name]) for group in groups]

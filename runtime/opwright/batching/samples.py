@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.batching.batching import Batching
 from opwright.dispatch.aten import aten
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import mapped
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
 __all__ = ["call_sample", "is_batch", "refuse_as_sample", "sample_of"]

@@ -18,7 +18,7 @@ from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
-from opwright.state import Modes, reset_modes, set_modes
+from opwright.state import Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -120,11 +120,11 @@ def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) ->
             elif type(value.array) is InsideArray and value.array.level is level:
                 is_batched = True
                 break
-        token = set_modes(level.below(modes))
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(level.below(modes))
             return rule(level, *args) if is_batched else operator.call(*args)
         finally:
-            reset_modes(token)
+            set_modes(modes)
 
     return serve
 
@@ -133,10 +133,11 @@ def _by_parts(decomposition: KernelHandle) -> BatchRule:
     """Return the rule that calls the operators that an operator is composed of, each of which comes to the level."""
 
     def rule(level: Batching, *args: Any) -> Any:
-        token = set_modes(level.within())
-        try:
+        outer = active_modes()
+        try:  # (Note [Interrupted blocks])
+            set_modes(level.within())
             return decomposition.call(*args)
         finally:
-            reset_modes(token)
+            set_modes(outer)
 
     return rule

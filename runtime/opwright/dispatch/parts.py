@@ -33,7 +33,6 @@ Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
-_BATCHING: Final = "batching"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 _BATCHING: Final = "batching"
 
@@ -52,9 +51,10 @@ class Part:
         importlib.import_module(self.module)
 
 
-def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str]) -> None:
-    """Define the operators of a generated package, and register what serves them. Nothing of its parts is imported,
-    but where another package has named an operator, too: then the two have to declare it alike."""
+def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str], batching: Sequence[str] = ()) -> None:
+    """Define the operators of a generated package, and register what serves them. `batching` names the parts that have
+    batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
+    two have to declare it alike."""
     shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
     for operator in shared:
         operator.load()
@@ -62,8 +62,8 @@ def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str])
     register(namespace, expanded.kernels, expanded.wrappers)
     for module, names in expanded.forward.items():
         name_rules(module, names)
-    for module, names in expanded.batching.items():
-        BATCHING.name_module(module, names)
+    for part in batching:
+        BATCHING.name_module(f"{package}.{_BATCHING}.{part}", [f"{namespace}::{row[0]}" for row in rows[part]])
 
 
 def _named(
@@ -83,13 +83,12 @@ def _named(
 
 
 class _Expanded:
-    """The rows that `registering.install` takes, and which modules have forward and batching rules of operators."""
+    """The rows that `registering.install` takes, and which modules have forward rules of which operators."""
 
     def __init__(self, package: str, namespace: str, rows: Rows) -> None:
         self.kernels: list[Row] = []
         self.wrappers: list[WrapperRow] = []
         self.forward: dict[str, list[str]] = {}
-        self.batching: dict[str, list[str]] = {}
         self._package = package
         for part, of_part in rows.items():
             for short, function, *served in of_part:
@@ -107,12 +106,8 @@ class _Expanded:
         key, *forms = text.split("+")
         if key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
-        elif key == _BATCHING:
-            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
-        elif key == _BATCHING:
-            self.batching.setdefault(f"{self._package}.{_BATCHING}.{part}", []).append(name)
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))

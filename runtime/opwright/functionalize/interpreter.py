@@ -12,7 +12,7 @@ from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array
 from opwright.functionalize.views import Step, Strided
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
-from opwright.state import Modes, active_modes, reset_modes, set_modes
+from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class Functionalization(Interpreter):
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an `autograd.Function` on values: its forward is run below this level, where autograd is."""
         values = [mapped(value, self.value) for value in args]
-        token = set_modes(self.below(modes))
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(self.below(modes))
             result = function.apply(*values, **kwargs)
         finally:
-            reset_modes(token)
+            set_modes(modes)
         return self.results(result, args, values)
 
     def results(self, result: Any, args: Sequence[Any], values: Sequence[Any], shadows: Any = None) -> Any:
@@ -158,11 +158,11 @@ class Functionalization(Interpreter):
         modes = active_modes()
         if modes is None or modes.top is not self:
             return function(*args)
-        token = set_modes(self.below(modes))
-        try:
+        try:  # (Note [Interrupted blocks])
+            set_modes(self.below(modes))
             return function(*args)
         finally:
-            reset_modes(token)
+            set_modes(modes)
 
     def replay(self, value: Tensor, steps: Sequence[Step]) -> Tensor:
         """Return what views show of a memory's value."""
@@ -186,11 +186,12 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 def on_shadows(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function on tensors without data, in no modes."""
-    token = set_modes(None)
-    try:
+    modes = active_modes()
+    try:  # (Note [Interrupted blocks])
+        set_modes(None)
         return function(*args)
     finally:
-        reset_modes(token)
+        set_modes(modes)
 
 
 def _replayed(value: Tensor, steps: Sequence[Step]) -> Tensor:

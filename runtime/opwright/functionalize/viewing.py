@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import dtype_name
+from opwright.arrays.dtypes import COMPLEX, dtype_name, to_real
 from opwright.dispatch.operator import find_operator
 from opwright.errors import DispatchError, FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
-from opwright.functionalize.memory import Layout, array_of, on_memory, overlaps_itself
+from opwright.functionalize.memory import Layout, Memory, array_of, on_memory, overlaps_itself
 from opwright.functionalize.variants import copy_of, scatter_of
 from opwright.functionalize.views import UNDONE, Step, Strided, Undo, View, scattering, undone_by_strides
 from opwright.levels.kernels import mapped
@@ -119,17 +119,36 @@ def _view(
     memory = array.memory
     whole = Layout.of(level.shadow(base))
     # Of the storage, whatever view it is called with; nor can a part be put into what overlaps itself.
-    is_of_memory = operator.name == "aten::as_strided" or (array.steps and overlaps_itself(level.shadow(base)))
-    if is_of_memory and memory.value.dtype is shadow.dtype:
-        steps: tuple[Step, ...] = (Strided(Layout.of(shadow), memory.layout, level.removes_views),)
+    if operator.name == "aten::as_strided" or (array.steps and overlaps_itself(level.shadow(base))):
+        steps = _of_memory(level, memory, operator, shadow)
         return on_memory(memory, steps, level.replay(memory.value, steps), shadow)
-    if operator.name == "aten::as_strided" and level.removes_views:
-        raise RuntimeError(
-            f"functionalize: as_strided of a view of {dtype_name(shadow.dtype)} over memory of "
-            f"{dtype_name(memory.value.dtype)} has no form without views: clone() it first"
-        )
     step = _step(level, operator, args, place, Layout.of(shadow), whole, picked)
     return on_memory(memory, (*array.steps, step), level.replay(array.value, (step,)), shadow)
+
+
+def _of_memory(level: Functionalization, memory: Memory, operator: Operator, shadow: Tensor) -> tuple[Step, ...]:
+    """Return the steps from a memory to a part of it, by strides. Raises RuntimeError for a dtype of other size."""
+    shape, strides, offset = whole = memory.layout
+    own, dtype = memory.value.dtype, shadow.dtype
+    steps: tuple[Step, ...] = ()
+    if own in COMPLEX and to_real(own) is dtype:
+        steps = (_plain_view(level, "aten::view_as_real", (None,)),)
+        whole = Layout((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
+    elif own is not dtype and own.itemsize == dtype.itemsize:
+        steps = (_plain_view(level, "aten::view.dtype", (None, dtype)),)
+    elif own is not dtype:
+        raise RuntimeError(
+            f"functionalize: {operator.name} of a view of {dtype_name(dtype)} over memory of {dtype_name(own)} has no "
+            "functional form: clone() it first"
+        )
+    return (*steps, Strided(Layout.of(shadow), whole, level.removes_views))
+
+
+def _plain_view(level: Functionalization, name: str, args: Arguments) -> View:
+    operator = find_operator(name)
+    shown = copy_of(operator) if level.removes_views else operator
+    assert shown is not None  # these have one
+    return View(shown, args, 0, UNDONE[name], (), level.removes_views)
 
 
 def _step(
@@ -148,7 +167,7 @@ def _step(
         operator, args = find_operator("aten::view"), (args[0], args[1])
     undo = how_undone(operator) or undone_by_strides(part, whole)
     shown = copy_of(operator) if level.removes_views else operator
-    if operator.name == "aten::as_strided" or shown is None:
+    if shown is None:
         return Strided(part, whole, level.removes_views)
     values = [None if at == place else mapped(value, level.value) for at, value in enumerate(args)]
     return View(shown, tuple(values), place, undo, picked, level.removes_views)

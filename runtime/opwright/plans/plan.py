@@ -238,7 +238,8 @@ class Plan:
         form = self.form
         if target.dtype is form.dtype is form.produces and not self._shared:
             # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
-            if len(self.operands) == 1 and self.operands[0] is target and not target.flags.c_contiguous:
+            is_own = len(self.operands) == 1 and self.operands[0] is target and not form.may_overlap
+            if is_own and not target.flags.c_contiguous:
                 return None
             return target
         return None

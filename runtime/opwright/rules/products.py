@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, CoreDimensions, Dim, DtypeKinds, Matrices
+from opwright.arrays.annotations import Along, Batched, CoreDimensions, Cores, Dim, DtypeKinds, Matrices
 from opwright.arrays.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
@@ -23,10 +23,10 @@ _added = Forms()
 
 def gufunc(
     signature: CoreDimensions,
-    *operands: Any,
+    *operands: Cores,
     dtype: object = None,
     accepts: DtypeKinds | None = None,
-    batched: bool = True,
+    batched: Batched = True,
 ) -> Plan:
     """Plan an operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
     before broadcast.

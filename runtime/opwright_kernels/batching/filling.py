@@ -76,7 +76,7 @@ def searchsorted(
 ) -> Any:
     """Return where elements would be inserted into sequences, of which each sample may have its own."""
     aten = opwright.ops.aten
-    named = {"out_int32": out_int32, "right": right, "side": side}
+    named: dict[str, Any] = {"out_int32": out_int32, "right": right, "side": side}
     own = rank(sorted_sequence, in_dims[0])
     sequence = every(info, sorted_sequence, in_dims[0])
     if sorter is not None:

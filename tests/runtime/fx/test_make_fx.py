@@ -267,6 +267,20 @@ def test_a_generator_is_kept(mode: Any) -> None:
     assert graph(opwright.zeros(2)).tolist() == wanted
 
 
+@each_mode
+def test_casts_that_a_region_of_autocast_keeps_are_no_constants(mode: Any) -> None:
+    def function(x: Any, w: Any) -> Any:
+        return x @ w + x @ w
+
+    x, w = opwright.ones(2, 2), opwright.ones(2, 2, requires_grad=True)
+    with opwright.autocast("cpu"):
+        function(x, w)  # the region keeps w in bfloat16
+        graphs = [make_fx(function, tracing_mode=mode, pre_dispatch=above)(x, w) for above in (False, True)]
+    for graph in graphs:
+        assert not hasattr(graph, "_tensor_constant0")
+        assert graph(x, opwright.full((2, 2), 3.0)).tolist() == [[12.0, 12.0]] * 2
+
+
 # Trees
 
 

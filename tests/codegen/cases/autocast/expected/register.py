@@ -8,6 +8,8 @@ to do, and `"forward"` that tangents go through it. What has another name or mod
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
 """
 
+# The parts that have batching rules.
+BATCHING: tuple[str, ...] = ()
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("project", "project", "CPU", "autocast"),

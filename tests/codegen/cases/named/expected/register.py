@@ -8,6 +8,8 @@ to do, and `"forward"` that tangents go through it. What has another name or mod
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
 """
 
+# The parts that have batching rules.
+BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("softplus", "softplus_default", "CPU", "CUDA", "Meta"),
