@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from opwright_codegen.errors import SchemaError
@@ -18,6 +19,7 @@ DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
+_NATIVE = re.compile(r"\s*native:(?!:)")  # `native::name` is the name of a kernel in C++
 _WIDER = {"float16": "float32", "half": "float32", "bfloat16": "float32"}
 
 read_convention = one_of("convention", CONVENTIONS)
@@ -59,7 +61,7 @@ def _native(operator: Operator) -> Kernel | None:
     """Return the C kernel that the entry itself names."""
     if operator.generated:
         return None
-    return next((kernel for _, kernel in operator.dispatch if kernel.text.strip().startswith("native:")), None)
+    return next((kernel for _, kernel in operator.dispatch if _NATIVE.match(kernel.text)), None)
 
 
 def _has_convention(operator: Operator, _: Declared) -> Problem | None:

@@ -8,12 +8,14 @@ to do, and `"forward"` that tangents go through it. What has another name or mod
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
 """
 
+# The parts that have batching rules.
+BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("axpy", "axpy_default", "CPU+dense+arrays", "Meta", "batching", "batching"),
+        ("axpy", "axpy_default", "CPU+dense+arrays", "Meta"),
         ("axpy.out", "axpy_out", "CPU", "Meta", "ADInplaceOrView"),
-        ("words", "words", "CPU", "Meta", "batching", "batching"),
-        ("rows", "rows", "CPU", "Meta", "batching", "batching"),
-        ("axpy_", "axpy_", "CPU", "Meta", "ADInplaceOrView", "batching", "batching"),
+        ("words", "words", "CPU", "Meta"),
+        ("rows", "rows", "CPU", "Meta"),
+        ("axpy_", "axpy_", "CPU", "Meta", "ADInplaceOrView"),
     ],
 }
