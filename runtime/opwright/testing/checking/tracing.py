@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opwright.autograd import no_grad
-from opwright.errors import ContractError
+from opwright.dispatch.operator import Operator
+from opwright.errors import ContractError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
-from opwright.fx import GraphModule, Interpreter, make_fx
+from opwright.functionalize.transform import functionalize
+from opwright.fx import GraphModule, Interpreter, Node, make_fx
+from opwright.symbolic import ShapeEnv
 from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.fakes import call_fake
@@ -21,12 +24,14 @@ __all__ = ["Trace", "check_graph", "traced"]
 
 @dataclass(slots=True)
 class Trace:
-    """A call without data as it was traced, its result and gradients, and the graph."""
+    """A call without data as it was traced, its result and gradients, and the graph; where it writes to anything, also
+    the graph of the program without writes that functionalisation makes of it."""
 
     call: Call
     result: Any
     gradients: Gradients
     graph: GraphModule
+    functional: GraphModule | None
 
 
 def traced(call: Call, mode: FakeTensorMode) -> Trace:
@@ -44,14 +49,57 @@ def traced(call: Call, mode: FakeTensorMode) -> Trace:
         return _outputs(fake, result, found)
 
     graph = make_fx(both)(*map(mode.from_tensor, tensors))
-    return Trace(*seen[0], graph)
+    return Trace(*seen[0], graph, _functional(call, graph, tensors, mode.shape_env is not None))
+
+
+def _functional(call: Call, graph: GraphModule, tensors: Sequence[Tensor], is_dynamic: bool) -> GraphModule | None:
+    """Return the graph without writes; None where there are none, or where a size that the data says decides about
+    one. Raises ContractError where writes are left."""
+    if not any(_writes(node) for node in graph.graph.nodes):
+        return None
+    mode = FakeTensorMode(shape_env=ShapeEnv() if is_dynamic else None)  # what the first trace wrote is another one's
+    try:
+        made = make_fx(functionalize(graph))(*map(mode.from_tensor, tensors))
+    except GuardOnDataDependentError:
+        return None
+    _check_no_writes(call, made)
+    return made
+
+
+def _writes(node: Node) -> bool:
+    return isinstance(node.target, Operator) and bool(node.target.signature.written)
+
+
+def _check_no_writes(call: Call, functional: GraphModule) -> None:
+    """Raise ContractError where a functionalised program writes to anything but its inputs, at its end, and clones that
+    custom operators are given to write to."""
+    for node in functional.graph.nodes:
+        if _writes(node) and not all(map(_may_be_written, node.all_input_nodes[:1])):
+            raise ContractError(
+                f"{call.operator.name}: the call was functionalised, but the program still writes: {node.format_node()}"
+            )
+
+
+def _may_be_written(node: Node) -> bool:
+    while _writes(node):  # which returns what it wrote to
+        node = node.all_input_nodes[0]
+    return node.op == "placeholder" or str(node.target).startswith("aten.clone")
 
 
 def check_graph(trace: Trace, call: Call, real: Call, wanted: Any, gradients: Gradients, **tolerances: Any) -> None:
-    """Raise ContractError where the graph gives other values than the call and its backward pass gave."""
+    """Raise ContractError where a graph gives other values than the call and its backward pass gave."""
+    _check_one(trace.graph, "were traced", call, real, wanted, gradients, tolerances)
+    if trace.functional is not None:
+        _check_one(trace.functional, "were traced and functionalised", call, real, wanted, gradients, tolerances)
+
+
+def _check_one(
+    graph: GraphModule, done: str, call: Call, real: Call, wanted: Any, gradients: Gradients,
+    tolerances: Mapping[str, Any],
+) -> None:  # fmt: skip
     given = call.copied()
     with no_grad(), drawing_again(given):
-        found = Interpreter(trace.graph).run(*_distinct(given))  # quicker than Python code, for one run
+        found = Interpreter(graph).run(*_distinct(given))  # quicker than Python code, for one run
     expected = _outputs(real, wanted, gradients)
     for name, one, other in zip(_names(real, wanted, gradients), found, expected, strict=True):
         if one is None or other is None:
@@ -60,8 +108,8 @@ def check_graph(trace: Trace, call: Call, real: Call, wanted: Any, gradients: Gr
             assert_close(one, other.detach(), equal_nan=True, check_stride=False, **tolerances)
         except AssertionError as error:
             raise ContractError(
-                f"{call.operator.name}: {name} is another one where the call and its backward pass were traced, and "
-                f"the graph runs. (Does the operator, or its formula, keep anything between calls?)\n{error}"
+                f"{call.operator.name}: {name} is another one where the call and its backward pass {done}, and the "
+                f"graph runs. (Does the operator, or its formula, keep anything between calls?)\n{error}"
             ) from error
 
 
