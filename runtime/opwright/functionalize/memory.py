@@ -53,7 +53,7 @@ class Layout(NamedTuple):
 
 
 def _none() -> None:
-    """Stand for a storage that is not made yet."""
+    """Return nothing: the storage is not made yet."""
 
 
 class Memory:
