@@ -115,9 +115,7 @@ class Transforms(Protocol):
 class Traces(Protocol):
     """The answer of `opwright.fx`: what serves the key Tracer."""
 
-    def record(
-        self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any: ...
+    def record(self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
 
 class Tools(Protocol):

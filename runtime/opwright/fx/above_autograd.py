@@ -70,4 +70,3 @@ def record(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: di
         return recording.call(operator, args, kwargs)
     finally:
         set_modes(modes)
-
