@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Transforms", "hooks"]
+__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Traces", "Transforms", "hooks"]
 
 Function = Callable[..., Any]
 
@@ -112,6 +112,12 @@ class Transforms(Protocol):
     def enter_dual_level(self, number: int) -> None: ...
 
 
+class Traces(Protocol):
+    """The answer of `opwright.fx`: what serves the key Tracer."""
+
+    def record(self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+
 class Tools(Protocol):
     """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names."""
 
@@ -130,6 +136,7 @@ class Hooks:
     handlers: Callable[[], Handlers]
     levels: Callable[[], Levels]
     transforms: Callable[[], Transforms]
+    traces: Callable[[], Traces]
     tools: Callable[[], Tools]
 
 
@@ -137,4 +144,4 @@ def _unfilled() -> Any:
     raise AssertionError("opwright.served fills the table")
 
 
-hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled)
+hooks = Hooks(_unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled, _unfilled)

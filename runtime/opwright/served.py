@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Transforms, hooks
+from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Traces, Transforms, hooks
 
 __all__: list[str] = []
 
@@ -54,6 +54,13 @@ def _transforms() -> Transforms:
     return serving
 
 
+@cache
+def _traces() -> Traces:
+    from opwright.fx import serving
+
+    return serving
+
+
 class _Tools:
     """The rooms around the whole, each loaded by itself."""
 
@@ -80,4 +87,5 @@ hooks.gradients = _gradients
 hooks.handlers = _handlers
 hooks.levels = _levels
 hooks.transforms = _transforms
+hooks.traces = _traces
 hooks.tools = _tools

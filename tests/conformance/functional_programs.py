@@ -27,6 +27,9 @@ _NOT_RECORDED = (
     "x.split([1, …])", "x.tensor_split(2)", "x.real", "x.view(dtype)", "x.resize_(2)", "x.as_strided_(mT)",
     "x.as_strided_(x[..., 1:])", "x.unsafe_split(2)", "x.unsafe_chunk(2)", "x.unsafe_split([1, …])",
     "x.view(torch.int64)",
+    # Recorded as of its input alone, while the functional program takes it from the whole memory: what lies in memory
+    # between the elements of a diagonal gets a gradient there, and none here.
+    "x.as_strided", "x.as_strided(…, 1)",
 )  # fmt: skip
 # What no operator does, or (of views) autograd alone refuses.
 _NO_OPERATOR = ("x.data = y", "x.data", "x.data[0]", "x.detach_()")

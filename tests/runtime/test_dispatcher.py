@@ -126,15 +126,15 @@ def test_boxed_fallback_and_its_removal(adding: Operator) -> None:
 
     def trace(op: Operator, keyset: dispatch.KeySet, args: Any, kwargs: Any) -> Any:
         seen.append((op, args[1:], kwargs))
-        return op.redispatch(keyset.remove("Tracer"), *args, **kwargs)
+        return op.redispatch(keyset.remove("Batched"), *args, **kwargs)
 
     x = ones(2)
-    handle = register_fallback("Tracer", trace)
-    with dispatch.include_keys("Tracer"):
+    handle = register_fallback("Batched", trace)
+    with dispatch.include_keys("Batched"):
         assert adding(x, x, alpha=3).array.tolist() == [4, 4]
         adding(x, x)
         handle.remove()
-        with pytest.raises(DispatchError, match="no kernel is registered for Tracer"):
+        with pytest.raises(DispatchError, match="no kernel is registered for Batched"):
             adding(x, x)
     assert seen == [(adding, (x,), {"alpha": 3}), (adding, (x,), {})]
 

@@ -35,7 +35,7 @@ def test_shows_registrations_and_the_table_they_give() -> None:
     assert table["Meta"] == "fn_CompositeImplicitAutograd [math kernel]"
     assert table["AutogradCPU"] == "fn_Autograd [autograd kernel]"
     assert table["AutogradMeta"] == "fn_CompositeImplicitAutograd [math kernel]"
-    assert table["Tracer"] == "missing [missing]"
+    assert table["Batched"] == "missing [missing]"
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,10 @@ class Batching(Interpreter):
             "of its own. Return it, and look at what vmap gives"
         )
 
+    def _switched_off(self) -> None:
+        super()._switched_off()
+        self._within = None, None
+
     def within(self) -> Modes:
         """Return the modes of calls at this level, from those below it that are on."""
         modes = active_modes()

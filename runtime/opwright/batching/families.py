@@ -55,10 +55,12 @@ class Elementwise:
     def serve_of(self, operator: Operator) -> Serve | None:
         """Return what serves the calls of most elementwise operators, with less around it than a rule has."""
         tensors = tuple([each.position for each in operator.signature.tensors])
-        if operator.signature.returns != ("Tensor",) or operator.signature.written or self.onto_first:
+        if operator.signature.returns != ("Tensor",) or self.onto_first:
             return None
         if tensors != self.operands or self.promoted != self.operands:
             return None
+        if operator.signature.written:
+            return _serve_inplace(operator, self.rule_of(operator)) if len(tensors) <= 2 else None
         return {(0,): _serve_unary, (0, 1): _serve_binary}.get(tensors, _none)(operator, self.rule_of(operator))
 
     def _inplace_rule(self, operator: Operator) -> BatchRule:
@@ -112,6 +114,30 @@ def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
             set_modes(modes)
 
     return binary
+
+
+def _serve_inplace(operator: Operator, rule: BatchRule) -> Serve:
+    is_unary = len(operator.signature.tensors) == 1
+
+    def inplace(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
+        try:  # (Note [Interrupted blocks])
+            set_modes(level.below(modes))
+            one = level.front(first)
+            if is_unary and one is not None:
+                find1(operator, one)(one, *rest)
+                return first
+            if not is_unary:
+                other = level.front(rest[0])
+                if one is None and other is None:
+                    return operator.call(first, *rest)
+                if one is not None and other is not None and _is_aligned(one, other, first, rest[0]):
+                    find2(operator, one, other)(one, other, *rest[1:])
+                    return first
+            return operator.call(first, *rest) if is_unary else rule(level, first, *rest)
+        finally:
+            set_modes(modes)
+
+    return inplace
 
 
 def _is_aligned(one: Any, other: Any, first: Any, second: Any) -> bool:

@@ -22,6 +22,7 @@ def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
     autograd = [key for key in DispatchKey if key.name.startswith("Autograd") and not key.is_alias]
     found |= dict.fromkeys(autograd, _wrapper(_warns))
     found[DispatchKey.Python] = Boxed(_call_handlers)
+    found[DispatchKey.Tracer] = Boxed(_record)
     found[DispatchKey.FrontMode] = Taking(lambda operator: hooks.levels().front_of(operator))
     found[DispatchKey.BackMode] = Taking(lambda operator: hooks.levels().back_of(operator))
     return {key: [_by_default(key, kernel)] for key, kernel in found.items()}
@@ -47,6 +48,11 @@ def _counts(operator: Any, below: Function) -> Function:
 def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have dispatch modes and Tensor subclasses handle a call. Most programs have neither, and load nothing of them."""
     return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
+
+
+def _record(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Have the trace that is on record a call. Most programs have none, and load nothing of it."""
+    return hooks.traces().record(operator, keyset, args, kwargs)
 
 
 # Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have kernels there that count.

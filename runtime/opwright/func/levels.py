@@ -107,6 +107,10 @@ class Differentiation(Interpreter):
 
         return function.call(forward, tuple([mapped(value, self.lift) for value in args]), kwargs)
 
+    def _switched_off(self) -> None:
+        super()._switched_off()
+        self._at = None, None
+
     def lift(self, tensor: Tensor) -> Tensor:
         """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
         return tensor if is_inside(tensor, self) else put_inside(tensor, self, keys=BACK_MODE)
@@ -168,6 +172,7 @@ class ForwardDifferentiation(Differentiation):
 
     def _switched_off(self) -> None:
         self.dual.close()
+        self.dual.interpreter = self.dual.leave = None
         super()._switched_off()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from opwright.arrays.layouts import is_dense, span, surely_empty
@@ -67,17 +67,21 @@ class Functionalization(Interpreter):
             for several, own in zip(values, args, strict=True)
             for value, arg in zip(tensors_in(several), tensors_in(own), strict=True)
         }
+        return self._put(result, shadows, given)
 
-        def put(value: Any, shadow: Any) -> Any:
-            if isinstance(value, Tensor):
-                known = given.get(id(value))
-                return self.fresh(value, shadow) if known is None else known
-            if isinstance(value, list | tuple):
-                made = [put(*pair) for pair in zip(value, shadow or [None] * len(value), strict=True)]
-                return made if isinstance(value, list) else tuple(made)
-            return value
+    def _put(self, value: Any, shadow: Any, given: Mapping[int, Tensor]) -> Any:
+        if isinstance(value, Tensor):
+            known = given.get(id(value))
+            return self.fresh(value, shadow) if known is None else known
+        if isinstance(value, list | tuple):
+            pairs = zip(value, shadow or [None] * len(value), strict=True)
+            made = [self._put(*pair, given) for pair in pairs]
+            return made if isinstance(value, list) else tuple(made)
+        return value
 
-        return put(result, shadows)
+    def forget(self) -> None:
+        """Let go of the tensors from outside, once nothing is written to them any more."""
+        self._adopted.clear()
 
     # From tensors to values
 

@@ -9,6 +9,8 @@ tensors have, and a program sees the eager ones.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,6 +52,10 @@ class Layout(NamedTuple):
         return cls(tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
 
 
+def _none() -> None:
+    """Return nothing: the storage is not made yet."""
+
+
 class Memory:
     """The memory of tensors that share one: its whole value, at `layout`, and the number of writes to it.
 
@@ -67,7 +73,7 @@ class Memory:
         self.grown: Memory | None = None
         self.level = level
         self.writes = 0
-        self.storage: Storage | None = None
+        self.storage: Callable[[], Storage | None] = _none  # a weak reference: its tensors hold it, and it holds one
 
     @property
     def layout(self) -> Layout:
@@ -79,8 +85,9 @@ class Memory:
         """Take another value, which a write made."""
         self.value = value
         self.writes += 1
-        if self.storage is not None:
-            self.storage.version += 1
+        storage = self.storage()
+        if storage is not None:
+            storage.version += 1
 
 
 class FunctionalArray(InsideArray):
@@ -152,9 +159,11 @@ def on_memory(memory: Memory, steps: tuple[Step, ...], value: Tensor, shadow: Te
     array.held = value
     array.shadow = shadow
     made = wrap_inside(array, value.keys)
-    if memory.storage is None:
-        memory.storage = InsideStorage(array)
-    made.extra = Extra(memory.storage)
+    storage = memory.storage()
+    if storage is None:
+        storage = InsideStorage(array)
+        memory.storage = weakref.ref(storage)
+    made.extra = Extra(storage)
     return made
 
 

@@ -38,6 +38,7 @@ def functionalize(func: Function, *, remove: str = "mutations") -> Function:
             result = func(*inner_args, **inner_kwargs)
             answer = tree_map(lambda each: _leaving(each, level), result)
         level.write_back()
+        level.forget()
         return answer
 
     return wrapper

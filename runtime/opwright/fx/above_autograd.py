@@ -8,14 +8,13 @@ from typing import Any, Final
 
 from opwright.autograd.engine import is_running
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register_fallback
 from opwright.fx.recording import Recorder
 from opwright.keys import TRACER, KeySet
 from opwright.python_dispatch.modes import WATCHER
 from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["CallRecording"]
+__all__ = ["CallRecording", "record"]
 
 
 class CallRecording(ThreadBlock):
@@ -59,7 +58,7 @@ _current: Final[ContextVar[CallRecording | None]] = ContextVar("opwright_call_re
 CallRecording._variables = (MODES, WATCHER, _current)
 
 
-def _record(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have the recording that is on record a call; what it calls is not recorded."""
     recording = _current.get()
     if recording is None:  # the key was included by hand
@@ -71,6 +70,3 @@ def _record(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: d
         return recording.call(operator, args, kwargs)
     finally:
         set_modes(modes)
-
-
-register_fallback("Tracer", _record, where="opwright.fx")

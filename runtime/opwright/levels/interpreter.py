@@ -80,6 +80,7 @@ class Interpreter(Block):
 
     def _switched_off(self) -> None:
         self.is_open = False
+        self._memo = None, None  # these name this interpreter: what it holds is not to wait for the garbage collector
 
     def _modes_within(self, outer: Modes) -> Modes:
         return Modes(outer.include | FRONT_MODE, outer.mask | FRONT_MODE, self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opwright.keys import BACK_MODE, FRONT_MODE
@@ -132,24 +132,28 @@ def inside_results(operator: Operator, level: Interpreter, args: Any, values: An
     argument itself, a view of a value is a view of the argument."""
     known = {id(value): each for value, each in _pairs(values, args)}
     aliases = operator.signature.aliases
-
-    def put(value: Any, alias: int | None) -> Any:
-        if value is None or not isinstance(value, Tensor):
-            return [put(each, alias) for each in value] if type(value) is list else value
-        same = known.get(id(value))
-        if same is not None:
-            return same
-        if alias is not None and isinstance(args[alias], Tensor):
-            array = InsideArray()
-            array.value, array.level, array.dim = value, level, None
-            return wrap_view(args[alias], array)
-        return put_inside(value, level, keys=BACK_MODE)
-
     if len(aliases) == 1:
-        return put(result, aliases[0])
+        return _inside(result, aliases[0], known, level, args)
     if isinstance(result, tuple | list) and len(result) == len(aliases):
-        return tuple([put(each, alias) for each, alias in zip(result, aliases, strict=True)])
-    return mapped(result, lambda each: put(each, None))
+        pairs = zip(result, aliases, strict=True)
+        return tuple([_inside(each, alias, known, level, args) for each, alias in pairs])
+    return _inside(result, None, known, level, args)
+
+
+def _inside(value: Any, alias: int | None, known: Mapping[int, Tensor], level: Interpreter, args: Any) -> Any:
+    """Return one result, or a list of them, as tensors of the level."""
+    if not isinstance(value, Tensor):
+        return (
+            [_inside(each, alias, known, level, args) for each in value] if isinstance(value, list | tuple) else value
+        )
+    same = known.get(id(value))
+    if same is not None:
+        return same
+    if alias is not None and isinstance(args[alias], Tensor):
+        array = InsideArray()
+        array.value, array.level, array.dim = value, level, None
+        return wrap_view(args[alias], array)
+    return put_inside(value, level, keys=BACK_MODE)
 
 
 def _pairs(values: Any, args: Any) -> list[tuple[Tensor, Tensor]]:

@@ -27,7 +27,7 @@ from opwright.arrays.layouts import Shape, contiguous_strides
 from opwright.arrays.promotion import promote, scalar_dtype
 from opwright.arrays.storage import Extra, Storage, new_array
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, PYTHON
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
 from opwright.tensors.factories import requires_grad_of
@@ -61,7 +61,7 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
         made = _marked(wrap(_new_array(data, dtype, device)))
     if modes.top is not None:
         return hooks.levels().lifted(made)
-    return hooks.handlers().lifted(made) if modes.include & PYTHON else made
+    return hooks.handlers().lifted(made) if modes.include & WATCHED else made
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:

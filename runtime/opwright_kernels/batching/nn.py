@@ -42,7 +42,7 @@ def convolution(
                 f"{list(weight.shape)}, but got {value.ndim - 1}-dimensional input of size {list(value.shape[1:])}"
             )
         found = convolve(_merged(value, 0), weight, bias, *rest, groups)
-        return found.reshape([info.batch_size, -1 if info.batch_size else value.shape[1], *found.shape[1:]]), 0
+        return found.reshape([info.batch_size, value.shape[1], *found.shape[1:]]), 0
     if in_dims[1] is None:
         found, dim = _without_bias(info, in_dims[0], convolve, input, weight, rest, groups)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import opwright
 from opwright.autograd import Function, forward_ad
-from opwright.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from opwright.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = opwright.tensor([0.3, -1.2, 2.0], dtype=opwright.float64)
 ONES = opwright.ones(3, dtype=opwright.float64)
@@ -320,3 +321,25 @@ def test_functions_that_say_not_how() -> None:
         vmap(Without.apply)(X)
     with pytest.raises(RuntimeError, match="both generate_vmap_rule=True and an overridden"):
         vmap(type("Both", (ByHand,), {"generate_vmap_rule": True}).apply)(X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: vmap(lambda y: y * 2)(x),
+        lambda x: grad(cubes)(x),
+        lambda x: vmap(grad(cubes))(opwright.stack([x, x])),
+        lambda x: jvp(cubes, (x,), (x,)),
+        lambda x: hessian(cubes)(x),
+        lambda x: functionalize(lambda y: y.clone().mul_(2).sum())(x),
+    ],
+)
+def test_nothing_waits_for_the_garbage_collector(call: Any) -> None:
+    call(X)
+    gc.collect()
+    gc.disable()
+    try:
+        call(X)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
