@@ -49,7 +49,6 @@ class Differentiation(Interpreter):
     __slots__ = ("_at",)
     name: ClassVar[str] = "grad"
     shown_as: ClassVar[str] = "GradTrackingTensor"
-    _is_recorded: ClassVar[bool] = True
     _sees_tangents: ClassVar[bool] = False
 
     def __init__(self) -> None:

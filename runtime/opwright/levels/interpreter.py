@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["Interpreter", "Serve", "innermost"]
+__all__ = ["Interpreter", "Serve"]
 
 # What serves an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
 Serve = Callable[..., Any]
@@ -102,12 +102,6 @@ class Interpreter(Block):
 
     def __repr__(self) -> str:
         return f"<{self.name} at level {self.level}>"
-
-
-def innermost() -> Interpreter | None:
-    """Return the innermost interpreter of this thread or task; None where there is none."""
-    modes = active_modes()
-    return None if modes is None else modes.top
 
 
 _NOTHING: Final = Modes(0, -1)
