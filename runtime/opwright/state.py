@@ -11,8 +11,9 @@ from opwright.keys import ADINPLACEORVIEW, ALIASES, AUTOGRAD, PYTHON_DISPATCHER,
 
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
 __all__ = [
-    "MODES", "Block", "Keys", "Modes", "ThreadBlock", "active_modes", "below_adinplaceorview", "below_autograd",
-    "enable_python_dispatcher", "exclude_keys", "include_keys", "put_back", "reset_modes", "set_modes", "with_modes",
+    "MODES", "NO_MODES", "Block", "Keys", "Modes", "ThreadBlock", "active_modes", "below_adinplaceorview",
+    "below_autograd", "enable_python_dispatcher", "exclude_keys", "include_keys", "modes_or_none", "put_back",
+    "reset_modes", "set_modes", "with_modes",
 ]  # fmt: skip
 
 
@@ -39,7 +40,12 @@ MODES: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=No
 active_modes: Final = MODES.get
 set_modes: Final = MODES.set  # who replaces this thread's or task's modes puts the old ones back
 reset_modes: Final = MODES.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
-_NOTHING: Final = Modes(0, -1)
+NO_MODES: Final = Modes(0, -1)
+
+
+def modes_or_none(include: int, mask: int, top: Any) -> Modes | None:
+    """Return these modes; None, which calls look at no further, where nothing is on."""
+    return None if not include and mask == -1 and top is None else Modes(include, mask, top)
 
 
 def with_modes(keys: int) -> int:
@@ -167,7 +173,7 @@ class _Guard(ThreadBlock):
         self._exclude = exclude
 
     def _switch_on(self) -> None:
-        modes = active_modes() or _NOTHING
+        modes = active_modes() or NO_MODES
         set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude, modes.top))
 
 

@@ -1,7 +1,5 @@
 """The batching rule of each operator: what `batch` says, or what follows from `meta` and the roles of the rule's
 parameters (Note [Roles] in `opwright.arrays.annotations`).
-
-`opwright.batching.roles` says the same of operators that are defined at run time.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Text
 
-__all__ = ["Family", "families"]
+__all__ = ["Family", "families", "family_of"]
 
 Value = int | str | bool | tuple["Value", ...]
 # What `batch` may call, with the class of `opwright.batching`, and what it takes by name.
@@ -69,11 +67,7 @@ def families(
         texts = (operator.batch, binding.base.batch, getattr(functional.get(operator.name), "batch", None))
         written = next((text for text in texts if text is not None), None)
         try:
-            family = (
-                _from_meta(operator.schema, binding, rules)
-                if written is None
-                else _written(operator.schema, written, kernels)
-            )
+            family = _from_meta(binding, rules) if written is None else _written(operator.schema, written, kernels)
         except SchemaError as error:
             errors.add(error)
         else:
@@ -137,10 +131,16 @@ def _value(formula: Formula, places: Mapping[str, int], text: Text) -> Value:
 # What follows from `meta`
 
 
-def _from_meta(schema: FunctionSchema, binding: Binding, rules: KernelModules) -> Family | None:
+def _from_meta(binding: Binding, rules: KernelModules) -> Family | None:
     if not isinstance(binding.meta, Plans):
         return None
-    call = _first_call(binding.meta.formulas[0])
+    return family_of(binding.view.operator.schema, binding.meta.formulas[0], rules)
+
+
+def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) -> Family | None:
+    """Return the family that follows from a formula, of a `meta` that is bound, and the roles of the rule's parameters;
+    None where these say nothing of it."""
+    call = _first_call(formula)
     assert isinstance(call.function, Reference)
     name = call.function.name
     module, _, function = name.rpartition(":")
@@ -159,7 +159,7 @@ def _from_meta(schema: FunctionSchema, binding: Binding, rules: KernelModules) -
     may_be_none = any(
         parameter.role in ("Dim", "Dims") and "None" in parameter.annotation for parameter in rule.signature
     )
-    return family(positions, constants, may_be_none)
+    return _family(positions, constants, may_be_none)
 
 
 def _first_call(formula: Formula) -> Call:
@@ -183,12 +183,10 @@ def _passed(call: Call, rule: KernelFunction) -> Iterator[tuple[str, Formula]]:
             yield by_name[name], value
 
 
-# The same text stands in `opwright.batching.roles`; a test holds the two together.
-
 _NUMBERS: Final = frozenset(("Dim", "Dims", "NewDim", "Size", "Shifts", "Spatial", "Reduction", "EmptyIsAll"))
 
 
-def family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool) -> Family | None:
+def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object], may_be_none: bool) -> Family | None:
     """Return the family of an operator whose arguments play these roles, None where they say nothing of it.
 
     `positions` are arguments by the role of the parameter that they are passed for, `constants` what else is passed.

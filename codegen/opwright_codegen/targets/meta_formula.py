@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from opwright_codegen.bindings.batches import Family, family_of
 from opwright_codegen.bindings.metas import MetaBinder, Plans
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Tuple
@@ -50,13 +51,15 @@ class RuleCall:
 @dataclass(frozen=True, slots=True)
 class BoundMeta:
     """A formula whose names and calls are checked. `calls` has one for each output, or a single one whose rule gives
-    the plans of all; None stands for a choice between rules. `operands` are those of `bindings.metas.Plans`."""
+    the plans of all; None stands for a choice between rules. `operands` are those of `bindings.metas.Plans`, `family`
+    that of the batching rule, where one call says it of all outputs."""
 
     schema: FunctionSchema
     formulas: tuple[Formula, ...]
     calls: tuple[RuleCall | None, ...]
     operands: tuple[str | None, ...]
     is_list: bool
+    family: Family | None
 
 
 def bind_meta(schema: FunctionSchema, text: str) -> BoundMeta:
@@ -71,7 +74,9 @@ def bind_meta(schema: FunctionSchema, text: str) -> BoundMeta:
     errors.raise_if_any()
     assert isinstance(bound, Plans)  # `view` and paths have other forms
     calls = tuple(_call(formula) for formula in bound.formulas)
-    return BoundMeta(schema, bound.formulas, calls, bound.operands, bound.is_list)
+    is_one = not bound.is_list and calls[0] is not None and calls.count(calls[0]) == len(calls)
+    family = family_of(schema, bound.formulas[0], _rules()) if is_one else None
+    return BoundMeta(schema, bound.formulas, calls, bound.operands, bound.is_list, family)
 
 
 @cache

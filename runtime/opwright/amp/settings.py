@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright.keys import AUTOCAST
-from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
+from opwright.state import MODES, NO_MODES, Modes, ThreadBlock, active_modes, modes_or_none, set_modes
 
 if TYPE_CHECKING:
     from opwright.tensors.tensor import Tensor
@@ -128,7 +128,7 @@ def devices_on(settings: Settings) -> tuple[str, ...]:
 
 def switch(device_type: str, enabled: bool) -> None:
     """Switch autocast on or off for a device in this thread's modes and settings."""
-    modes = active_modes() or Modes(0, -1)
+    modes = active_modes() or NO_MODES
     settings = current()
     on = devices_on(settings) if modes.include & modes.mask & AUTOCAST else ()
     left = [each for each in on if each != device_type]
@@ -148,9 +148,7 @@ def _with(modes: Modes) -> Modes:
 
 def _without(modes: Modes) -> Modes | None:
     """Return the modes given, without autocast."""
-    include = modes.include & ~AUTOCAST
-    is_any = include or modes.mask != -1 or modes.top is not None
-    return Modes(include, modes.mask, modes.top) if is_any else None
+    return modes_or_none(modes.include & ~AUTOCAST, modes.mask, modes.top)
 
 
 def exclude(modes: Modes | None) -> Modes | None:
@@ -183,5 +181,5 @@ class Captured(ThreadBlock):
     def _switch_on(self) -> None:
         casts = current().casts
         SETTINGS.set(replace(self._settings, casts={} if casts is None else casts))
-        modes = active_modes() or Modes(0, -1)
+        modes = active_modes() or NO_MODES
         set_modes(_with(modes) if self._is_on else _without(modes))

@@ -17,7 +17,7 @@ CoreDimensions: TypeAlias = str
 
 # Note [Roles]
 # Rules say by these what a parameter is to the operator's dimensions. `opwright_codegen` reads them from the source of
-# rules, `opwright.batching.roles` from their annotations: what an operator does under vmap follows from them.
+# rules: what an operator does under vmap follows from them.
 # Operands:
 Elementwise: TypeAlias = Annotated[Any, "broadcasts with the other ones"]
 Mask: TypeAlias = Annotated[Any, "broadcasts with Elementwise ones, and is not promoted with them"]

@@ -18,7 +18,7 @@ from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import REDUCED
 from opwright.autograd.nodes import Node, node_of
 from opwright.keys import ANOMALY, META
-from opwright.state import MODES, Block, Modes, active_modes, put_back, set_modes
+from opwright.state import MODES, NO_MODES, Block, active_modes, modes_or_none, put_back, set_modes
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]
@@ -61,9 +61,9 @@ class set_detect_anomaly:
 
 
 def _switch(is_on: bool, check_nan: bool) -> None:
-    modes = active_modes() or Modes(0, -1)
+    modes = active_modes() or NO_MODES
     include = modes.include | ANOMALY if is_on else modes.include & ~ANOMALY
-    set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask, modes.top))
+    set_modes(modes_or_none(include, modes.mask, modes.top))
     _check_nan.set(check_nan)
 
 

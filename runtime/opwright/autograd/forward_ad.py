@@ -24,7 +24,7 @@ from opwright.autograd.tangents import (
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import TANGENT, VIEW
-from opwright.state import MODES, Modes, active_modes, put_back, set_modes
+from opwright.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, put_back, set_modes
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -45,7 +45,7 @@ def enter_dual_level() -> int:
         number = 0 if around is None else around.number + 1
         hooks.transforms().enter_dual_level(number)
         return number
-    modes = outer or Modes(0, -1)
+    modes = outer or NO_MODES
     try:  # (Note [Interrupted blocks])
         current_level.set(Level())
         set_modes(Modes(modes.include | TANGENT, modes.mask, modes.top))
@@ -69,7 +69,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     modes = active_modes()
     if modes is not None:
         include = modes.include & ~TANGENT
-        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask, modes.top))
+        set_modes(modes_or_none(include, modes.mask, modes.top))
     found.close()
     current_level.set(None)  # last: who was interrupted before may call this again
 

@@ -60,8 +60,8 @@ def jacobian(
             )
         rows_of = _rows_at_once if vectorize else _rows
         rows = [rows_of(output, given, create_graph, strict) for output in outputs]
-    shown = [shown(row, several, create_graph) for row in rows]
-    return tuple(shown) if are_several else shown[0]
+    made = [shown(row, several, create_graph) for row in rows]
+    return tuple(made) if are_several else made[0]
 
 
 def _rows(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
@@ -145,8 +145,11 @@ def _forward_jacobian(func: Function, inputs: Tensors, vectorize: bool) -> Any:
 def _tangents(func: Function, given: tuple[Tensor, ...], place: int, direction: Tensor) -> list[Tensor]:
     """Return the tangents of the outputs where the input at `place` has this one."""
     with forward_ad.dual_level():
-        dual = forward_ad.make_dual(given[place].detach(), direction)
-        _, outputs = outputs_of("jacobian", func(*given[:place], dual, *given[place + 1 :]), False)
+        duals = [
+            forward_ad.make_dual(value.detach(), direction if number == place else aten["zeros_like.default"](value))
+            for number, value in enumerate(given)
+        ]  # all of them: a function that differentiates finds tensors of one level
+        _, outputs = outputs_of("jacobian", func(*duals), False)
         pairs = [forward_ad.unpack_dual(each) for each in outputs]
         return [
             aten["zeros_like.default"](pair.primal) if pair.tangent is None else pair.tangent for pair in pairs

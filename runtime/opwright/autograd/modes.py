@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import NO_MODES, Modes, active_modes, modes_or_none, set_modes
 
 __all__ = [
     "Switch", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
@@ -51,7 +51,7 @@ def with_recording(modes: Modes | None) -> Modes | None:
         return modes
     mask = modes.mask | _RECORDED
     include = modes.include & ~NO_GRAD
-    return None if mask == -1 and not include else Modes(include, mask, modes.top)
+    return modes_or_none(include, mask, modes.top)
 
 
 class Switch:
@@ -221,7 +221,7 @@ class inference_mode(Switch):
         return inference_mode(self.mode)
 
     def _modes(self, outer: Modes | None) -> Modes | None:
-        modes = outer or Modes(0, -1)
+        modes = outer or NO_MODES
         if self.mode:
             return Modes(modes.include | INFERENCE, modes.mask & ~_DIFFERENTIATED, modes.top)
         if not modes.include & INFERENCE:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opwright.arrays.devices import shape_of
 from opwright.batching.loop import looping, unbatched_write
 from opwright.batching.results import as_results, batched_results
-from opwright.batching.samples import call_sample, is_batch, refuse_as_sample
+from opwright.batching.samples import call_sample, refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
@@ -195,7 +195,7 @@ class Everything:
         one = [1] if "[" in other.signature.types[dim] else 1
 
         def rule(level: Batching, *args: Any) -> Any:
-            if not is_batch(level, args[place]):
+            if not level.is_batched(args[place]):
                 return looping(operator)(level, *args)
             value = flattened(level, level.front(args[place]))
             if value.shape[1] == 0:

@@ -11,7 +11,7 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MO
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import NO_MODES, Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Batching(Interpreter):
         modes = active_modes()
         before, made = self._within
         if before is not modes or made is None:
-            made = self._modes_within(modes or Modes(0, -1))
+            made = self._modes_within(modes or NO_MODES)
             self._within = modes, made
         return made
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from opwright.autograd.function import Function, check_setup_context
 from opwright.batching.batching import Batching
-from opwright.batching.registered import VmapInfo, batched_results, dims_of, values_of
+from opwright.batching.registered import VmapInfo, batched_results, dims_of
 from opwright.dispatch.aten import aten
-from opwright.levels.kernels import mapped
+from opwright.levels.kernels import mapped, values_at
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["call_batched"]
@@ -28,7 +28,7 @@ def call_batched(level: Batching, function: type[Function], args: tuple[Any, ...
             "avoid ambiguity."
         )
     in_dims = tuple([dims_of(level, value) for value in args])
-    values = [values_of(level, value) for value in args]
+    values = [values_at(level, value) for value in args]
     if has_rule:
         answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values, **kwargs)
         return batched_results(level, function.__name__, answer)
@@ -152,7 +152,7 @@ class _Context:
 
     def _kept(self, name: str, tensors: tuple[Any, ...]) -> list[Any]:
         setattr(self._ctx, name, [None if each is None else dims_of(self._level, each) for each in tensors])
-        return [values_of(self._level, each) for each in tensors]
+        return [values_at(self._level, each) for each in tensors]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -163,11 +163,11 @@ class _Context:
 
     def mark_dirty(self, *args: Any) -> None:
         """Say which inputs were written to."""
-        self._ctx.mark_dirty(*[values_of(self._level, each) for each in args])
+        self._ctx.mark_dirty(*[values_at(self._level, each) for each in args])
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Say which outputs have no gradient."""
-        self._ctx.mark_non_differentiable(*[values_of(self._level, each) for each in args])
+        self._ctx.mark_non_differentiable(*[values_at(self._level, each) for each in args])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)

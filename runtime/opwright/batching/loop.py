@@ -6,12 +6,10 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays.devices import shape_of
+from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
 from opwright.dispatch.aten import aten
-from opwright.levels.inside import InsideArray
-from opwright.levels.kernels import mapped
 from opwright.places import frames_of_ours
-from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
@@ -47,7 +45,7 @@ def looping(operator: Operator) -> BatchRule:
         if is_inplace and not level.is_batched(args[0]):
             raise RuntimeError(unbatched_write(operator, args))
         _warn(operator.name)
-        samples = [operator.call(*[_sample(level, value, number) for value in args]) for number in range(level.size)]
+        samples = [operator.call(*[sample_of(level, value, number) for value in args]) for number in range(level.size)]
         if is_inplace:
             return args[0]
         if len(signature.returns) == 1:
@@ -79,16 +77,6 @@ def unbatched_write(operator: Operator, args: Any) -> str:
         f"vmap, and the other is. Use the out-of-place operator, or make `{name}` of a batched tensor (new_zeros, "
         "clone, …)"
     )
-
-
-def _sample(level: Batching, value: Any, number: int) -> Any:
-    def one(tensor: Tensor) -> Any:
-        array = tensor.array
-        if type(array) is not InsideArray or array.level is not level:
-            return tensor
-        return aten["select.int"](array.value, array.dim, number)
-
-    return mapped(value, one)
 
 
 def _warn(name: str) -> None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from opwright.batching.batching import Batching, Randomness
 from opwright.batching.tables import BatchRule, VmapRule
 from opwright.errors import ContractError
-from opwright.levels.inside import InsideArray
-from opwright.levels.kernels import mapped
+from opwright.levels.kernels import mapped, values_at
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["VmapInfo", "batched_results", "dims_of", "registered_rule", "values_of"]
+__all__ = ["VmapInfo", "batched_results", "dims_of", "registered_rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ def registered_rule(operator: Operator, function: VmapRule) -> BatchRule:
     def rule(level: Batching, *args: Any) -> Any:
         positional, keywords = split(args)
         in_dims = tuple([dims_of(level, value) for value in positional])
-        values = [values_of(level, value) for value in positional]
+        values = [values_at(level, value) for value in positional]
         named = {name: mapped(value, lambda each: _first(level, each)) for name, value in keywords.items()}
         answer = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
         return batched_results(level, operator.name, answer)
@@ -48,18 +47,9 @@ def dims_of(level: Batching, value: Any) -> Any:
     return value.array.dim if level.is_batched(value) else None
 
 
-def values_of(level: Batching, value: Any) -> Any:
-    """Return an argument with the values of its batched tensors in place of them."""
-    return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
-
-
 def _first(level: Batching, tensor: Tensor) -> Any:
     found = level.front(tensor)
     return tensor if found is None else found
-
-
-def _is_at(tensor: Tensor, level: Batching) -> bool:
-    return type(tensor.array) is InsideArray and tensor.array.level is level
 
 
 def batched_results(level: Batching, name: str, answer: Any) -> Any:

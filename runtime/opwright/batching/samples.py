@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.dispatch.aten import aten
-from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import mapped
 from opwright.tensors.tensor import Tensor
 
@@ -13,13 +12,7 @@ if TYPE_CHECKING:
     from opwright.batching.batching import Batching
     from opwright.dispatch.operator import Operator
 
-__all__ = ["call_sample", "is_batch", "refuse_as_sample", "sample_of"]
-
-
-def is_batch(level: Batching, tensor: Any) -> bool:
-    """Whether a tensor, which is not None, is one of this level."""
-    array = tensor.array
-    return type(array) is InsideArray and array.level is level
+__all__ = ["call_sample", "refuse_as_sample", "sample_of"]
 
 
 def sample_of(level: Batching, value: Any, number: int) -> Any:
@@ -27,9 +20,7 @@ def sample_of(level: Batching, value: Any, number: int) -> Any:
 
     def one(tensor: Tensor) -> Any:
         array = tensor.array
-        if type(array) is not InsideArray or array.level is not level:
-            return tensor
-        return aten["select.int"](array.value, array.dim, number)
+        return aten["select.int"](array.value, array.dim, number) if level.is_batched(tensor) else tensor
 
     return mapped(value, one)
 
@@ -45,7 +36,7 @@ def call_sample(level: Batching, operator: Operator, args: Any) -> Any:
 
 
 def _zeros(level: Batching, tensor: Any) -> Any:
-    if not is_batch(level, tensor):
+    if not level.is_batched(tensor):
         return tensor
     array = tensor.array
     return aten["new_zeros.default"](array.value, list(array.shape))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
 from opwright.batching.families import Elementwise
+from opwright.batching.formulas import family_by_formula
 from opwright.batching.inplace_views import inplace_view_rule
 from opwright.batching.loop import looping
 from opwright.batching.randomness import is_drawing, is_random, random_rule
@@ -66,8 +67,6 @@ def serving(operator: Operator) -> Serve:
 
 def _family_of(operator: Operator) -> Family | None:
     """Return the family that the generated package names, or that a formula given at run time tells."""
-    from opwright.batching.formulas import family_by_formula
-
     return GENERATED.find(operator.name) or family_by_formula(operator)
 
 

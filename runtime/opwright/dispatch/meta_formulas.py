@@ -39,7 +39,8 @@ class MetaFormula:
     `calls` has one call for each output, or a single one whose rule gives the plans of all; None stands for a choice
     between rules (`… if … else …`). `operands` are the arguments that a kernel of a schema file would get cast and
     broadcast, None where one is no argument as it stands; `has_list`: they are the elements of the only one.
-    `plans(*arguments)` is the formula itself, of all arguments with arrays for tensors: a Plan, or several.
+    `plans(*arguments)` is the formula itself, of all arguments with arrays for tensors: a Plan, or several. `family` is
+    that of the batching rule, where the formula tells it: its name, and what makes it, by position and by name.
     """
 
     text: str
@@ -47,6 +48,7 @@ class MetaFormula:
     operands: tuple[str | None, ...]
     has_list: bool
     plans: Callable[..., Any]
+    family: tuple[str, tuple[Any, ...], tuple[tuple[str, Any], ...]] | None
 
 
 FORMULAS: Final[RuleTable[MetaFormula]] = RuleTable()

@@ -161,7 +161,9 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     known = {"builtins": builtins, "dtypes": dtypes, "math": math, "rules": rules, "__name__": __name__}
     plans = _execute(source, f"<meta formula of {name}>", known)[FUNCTION]
     calls = tuple([None if call is None else _call(call) for call in bound.calls])
-    return MetaFormula(text, calls, bound.operands, bound.is_list, plans)
+    of = bound.family
+    family = None if of is None else (of.name, of.arguments, of.keywords)
+    return MetaFormula(text, calls, bound.operands, bound.is_list, plans, family)
 
 
 def _call(found: BoundCall) -> RuleCall:

@@ -28,7 +28,7 @@ from opwright.keys import (
 from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped, tensor_places, values_at
-from opwright.state import MODES, Modes, active_modes, set_modes
+from opwright.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class Differentiation(Interpreter):
     __slots__ = ("_at",)
     name: ClassVar[str] = "grad"
     shown_as: ClassVar[str] = "GradTrackingTensor"
-    _is_recorded: ClassVar[bool] = True
     _sees_tangents: ClassVar[bool] = False
 
     def __init__(self) -> None:
@@ -143,13 +142,11 @@ class Differentiation(Interpreter):
         return made
 
     def _modes_below(self, modes: Modes) -> Modes | None:
-        outer = self.outer or _NOTHING
+        outer = self.outer or NO_MODES
         include = modes.include & ~(_INCLUDED | FRONT_MODE | BACK_MODE) | outer.include & (_INCLUDED | FRONT_MODE)
         restored = _ALLOWED | _OF_VALUES
         mask = modes.mask & ~restored | outer.mask & restored
-        if not include and mask == -1 and outer.top is None:
-            return None
-        return Modes(include, mask, outer.top)
+        return modes_or_none(include, mask, outer.top)
 
 
 class ForwardDifferentiation(Differentiation):
@@ -181,6 +178,3 @@ def enter_dual_level(number: int) -> None:
     level = ForwardDifferentiation(number)
     level.dual.leave = functools.partial(level.__exit__, None, None, None)
     level.__enter__()
-
-
-_NOTHING: Final = Modes(0, -1)

@@ -56,7 +56,7 @@ def _grad_and_value(
             given[place] = _tracked(given[place], level, "grad")
         chosen = [given[place] for place in places]
         leaves, spec = tree_flatten(chosen)
-        result = func(*given, **tree_map(lambda each: each, kwargs))
+        result = func(*given, **kwargs)
         output = pair_of("grad", result)[0] if has_aux else result
         _check_scalar(output)
         found = _gradients([output], [None], leaves)

@@ -18,10 +18,10 @@ about recording within the transform is true of its level; below is true what wa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opwright.keys import FRONT_MODE
-from opwright.state import MODES, Block, Modes, active_modes, set_modes
+from opwright.state import MODES, NO_MODES, Block, Modes, active_modes, modes_or_none, set_modes
 
 if TYPE_CHECKING:
     from contextvars import ContextVar
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
     from opwright.tensors.tensor import Tensor
 
-__all__ = ["Interpreter", "Serve", "innermost"]
+__all__ = ["Interpreter", "Serve"]
 
 # What serves an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
 Serve = Callable[..., Any]
@@ -75,7 +75,7 @@ class Interpreter(Block):
         outer = self.outer = active_modes()
         self.level = 1 if outer is None or outer.top is None else outer.top.level + 1
         self.is_open = True
-        set_modes(self._modes_within(outer or _NOTHING))
+        set_modes(self._modes_within(outer or NO_MODES))
         return self
 
     def _switched_off(self) -> None:
@@ -97,17 +97,7 @@ class Interpreter(Block):
         outer = self.outer
         if outer is not None and outer.top is not None:
             return Modes(modes.include, modes.mask, outer.top)
-        include = modes.include & ~FRONT_MODE
-        return None if not include and modes.mask == -1 else Modes(include, modes.mask)
+        return modes_or_none(modes.include & ~FRONT_MODE, modes.mask, None)
 
     def __repr__(self) -> str:
         return f"<{self.name} at level {self.level}>"
-
-
-def innermost() -> Interpreter | None:
-    """Return the innermost interpreter of this thread or task; None where there is none."""
-    modes = active_modes()
-    return None if modes is None else modes.top
-
-
-_NOTHING: Final = Modes(0, -1)

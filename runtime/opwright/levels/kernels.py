@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opwright.keys import BACK_MODE, FRONT_MODE
-from opwright.levels.inside import InsideArray, put_inside
+from opwright.levels.inside import InsideArray, is_inside, put_inside
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensors.tensor import Tensor, wrap_view
@@ -96,11 +96,7 @@ def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
 
 def values_at(level: Interpreter, value: Any) -> Any:
     """Return an argument with the values of the level's tensors in place of these, in lists too."""
-    return mapped(value, lambda each: each.array.value if _is_at(each, level) else each)
-
-
-def _is_at(tensor: Tensor, level: Interpreter) -> bool:
-    return isinstance(tensor.array, InsideArray) and tensor.array.level is level
+    return mapped(value, lambda each: each.array.value if is_inside(each, level) else each)
 
 
 def _call_outside(operator: Operator, modes: Modes | None, args: tuple[Any, ...]) -> Any:

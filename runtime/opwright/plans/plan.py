@@ -239,7 +239,7 @@ class Plan:
         if target.dtype is form.dtype is form.produces and not self._shared:
             # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
             is_own = len(self.operands) == 1 and self.operands[0] is target and not form.may_overlap
-            if is_own and not target.flags.c_contiguous:
+            if is_own and not target.flags.c_contiguous and any(abs(step) in (16, 64) for step in target.strides):
                 return None
             return target
         return None
