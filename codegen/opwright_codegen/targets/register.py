@@ -9,6 +9,7 @@ from opwright_codegen.targets import autocast, autograd, composites, inplace_or_
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.part import FOLDERS, Part
+from opwright_codegen.targets.ufunc_kernels import ufunc_text
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
@@ -23,8 +24,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
     served: dict[str, list[str]] = {name: [] for name in views}
     homes = {name: part.name for part in parts for name in part.view.operators}
     for part in parts:
-        for binding, text in _kernels(part):
-            served[binding.view.name].append(text)
+        for binding, *texts in _kernels(part):
+            served[binding.view.name] += filter(None, texts)
     for part in parts:
         for each in part.recordings:
             own = part.name == homes[each.view.name]
@@ -51,22 +52,25 @@ def _grouped(part: Part) -> Iterator[tuple[str, OperatorView]]:
         yield from ((view.name, view) for view in group)
 
 
-def _kernels(part: Part) -> Iterator[tuple[Binding, str]]:
+def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
     names = composite_names(composite_bindings(part.bindings))
     for binding in part.bindings:
         stub, key = binding.view.stub, binding.key
+        ufunc = ""
         match binding.kernel:
             case Unbound(name):
                 text = _tuple(key, "", name, "", "")
             case _ if key in BACKENDS:
                 found = part.shims[key][binding.view.name]
                 text = _kernel(key, FOLDERS[key], part.name, (found.general, found.dense, found.arrays), stub)
+                if key == "CPU" and (of_ufunc := ufunc_text(binding, found.facts)):
+                    ufunc = quoted(of_ufunc)
             case Named(function):
                 text = _tuple(key, function.module, function.name, "", "")
             case _:
                 function_name = names[binding.view.name, key]
                 text = _kernel(key, composites.FOLDER, part.name, (function_name, "", ""), stub)
-        yield binding, text
+        yield binding, text, ufunc
 
 
 def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], stub: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from numpy import ndarray
 
+from opwright.dispatch import forms
 from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, packet
@@ -161,8 +162,8 @@ def stub_of(operator: Operator) -> Callable[[Function], Function]:
     """Make the decorated function the stub of an operator."""
 
     def attach(function: Function) -> Function:
-        operator.stub = function
-        return function
+        operator.stub = called = forms.stub(function, operator)
+        return called
 
     return attach
 
@@ -174,10 +175,11 @@ def function_of(
     too. One that `gives_tuples` does so where the operators return lists."""
 
     def attach(function: Function) -> Function:
+        called = function if gives_tuples else forms.stub(function, overloaded)
         if operator is not None:
-            operator.stub = function
-        overloaded.serve_by(function, gives_tuples=gives_tuples)
-        return function
+            operator.stub = called
+        overloaded.serve_by(called, gives_tuples=gives_tuples)
+        return called
 
     return attach
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from opwright.dispatch.ufunc_kernels import with_ufunc
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, parse_key
 from opwright.locks.forks import wait_for_imports_of
@@ -140,11 +141,9 @@ class Lazy:
         if self.is_composite:
             self.loaded = Composite(general)
         else:
-            self.loaded = Shim(
-                general,
-                getattr(module, self.dense) if self.dense else None,
-                getattr(module, self.arrays) if self.arrays else None,
-            )
+            dense = getattr(module, self.dense) if self.dense else None
+            arrays = getattr(module, self.arrays) if self.arrays else None
+            self.loaded = Shim(general, *with_ufunc(self.module, self.general, dense, arrays))
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.general}"

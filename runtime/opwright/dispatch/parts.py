@@ -22,19 +22,21 @@ from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import Row, WrapperRow
 from opwright.dispatch.registering import install as register
 from opwright.dispatch.registry import registry
+from opwright.dispatch.ufunc_kernels import note_ufunc
 from opwright.locks.forks import wait_for_imports_of
 
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
 
 Function = Callable[..., Any]
-# What serves an operator: `CPU+dense+arrays`, `-Autograd`; or (key, module, function, dense, arrays) of a kernel,
-# (key, module, function) of a wrapper.
+# What serves an operator: `CPU+dense+arrays`, `ufunc add(0, 1) fc` behind it, `-Autograd`; or (key, module, function,
+# dense, arrays) of a kernel, (key, module, function) of a wrapper.
 Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 _BATCHING: Final = "batching"
+_UFUNC: Final = "ufunc "
 
 
 class Part:
@@ -102,6 +104,9 @@ class _Expanded:
     def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
         if text.startswith("-"):
             self.wrappers.append((name, text[1:], "", ""))
+            return
+        if text.startswith(_UFUNC):
+            note_ufunc(*self.kernels[-1][2:4], text.removeprefix(_UFUNC))
             return
         key, *forms = text.split("+")
         if key == _FORWARD:

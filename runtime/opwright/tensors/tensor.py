@@ -17,9 +17,11 @@ from opwright.arrays.formats import Layout
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
 from opwright.arrays.storage import Extra, Storage, storage_of
+from opwright.core import TensorBase, fast
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
+from opwright.keys import ADINPLACEORVIEW, ARRAYS, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
+from opwright.state import MODES
 from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 
 ndarray = np.ndarray
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
     ):
         """The methods that are installed on Tensor: by rooms above (`install_methods`), and by generated packages."""
 
-        __slots__ = ()
+        __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
 
 else:
-    _Methods = object
+    _Methods = TensorBase
 
 
 class Tensor(_Methods):
@@ -54,7 +56,7 @@ class Tensor(_Methods):
     storage, view base and gradient, once there are any.
     """
 
-    __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+    __slots__ = ()  # those of TensorBase
     array: Array
     keys: int
     edge: Any
@@ -240,6 +242,8 @@ class Tensor(_Methods):
     __hash__ = object.__hash__
 
 
+if fast is not None:
+    fast.configure(Tensor, ndarray, MODES, DENSE_CPU, ARRAYS)
 _CPU = Device("cpu")
 _NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__

@@ -1,0 +1,32 @@
+"""The ufunc kernels of `register.py`: which fast shims are one ufunc over their arguments (`dense`).
+
+The compiled core of the runtime runs these without the shims, which do the same.
+"""
+
+from __future__ import annotations
+
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference
+from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
+
+__all__ = ["ufunc_text"]
+
+
+def ufunc_text(binding: Binding, facts: object) -> str:
+    """Return `ufunc add(0, 1) biufc`: the ufunc, the places of its operands among the arguments, `-1` for a number at
+    place 0, and the kinds of dtypes. Every other argument has to be the int 1. Returns nothing for another shim."""
+    if not isinstance(facts, DenseFacts) or facts.writes or facts.checks_result:
+        return ""
+    match facts.formula:
+        case Call(Attribute(Reference(Kind.MODULE), name), operands, ()) if name in UFUNCS:
+            pass
+        case _:
+            return ""
+    names = [each.name for each in operands if isinstance(each, Reference) and each.kind is Kind.ARGUMENT]
+    arguments = [argument.name for argument in binding.view.schema.arguments]
+    is_whole = len(names) == len(operands) and {*names, *dict(facts.ones)} == set(arguments)
+    if not is_whole or any(type(value) is not int or value != 1 for _, value in facts.ones):
+        return ""
+    places = [(-1 - arguments.index(each) if each in facts.scalars else arguments.index(each)) for each in names]
+    return f"ufunc {name}({', '.join(map(str, places))}) {facts.kinds or ALL_KINDS}"

@@ -1,0 +1,82 @@
+/* What the files of the compiled core share: the objects they look into, and what Python tells them once. */
+
+#ifndef OPWRIGHT_CORE_H
+#define OPWRIGHT_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+
+#ifdef Py_GIL_DISABLED
+#error "opwright._fast relies on the GIL: free-threaded builds run the Python"
+#endif
+
+/* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
+#define CORE_VERSION 1
+
+/* The most arguments of a call that is served without Python. */
+#define MOST_ARGUMENTS 16
+
+/* The fields are the slots of the Python class, and as with slots NULL is what was never set. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *array;
+    PyObject *keys;
+    PyObject *edge;
+    PyObject *extra;
+    PyObject *weak_references;
+} Tensor;
+
+/* A callable in the place of a Python function, which does the same for more arguments and knows its name and all. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *function;
+} Function;
+
+/* What Python tells at import (`configure`), and never again. All references are held for ever. */
+typedef struct {
+    PyTypeObject *tensor;    /* the class Tensor itself: instances of subclasses go to the Python */
+    PyTypeObject *array;     /* numpy.ndarray, likewise */
+    PyObject *modes;         /* the ContextVar of opwright.state */
+    PyObject *dense_cpu;     /* the keys of a simple tensor in NumPy's memory */
+    int64_t dense_cpu_bits;
+    PyObject *arrays;        /* the entry of tables for plain arrays alone */
+} Configuration;
+
+extern Configuration core;
+
+/* tensor.c */
+PyTypeObject *make_tensor_base(PyObject *module);
+int adopt_tensor(PyTypeObject *type);
+PyObject *wrap_simple(PyObject *array);
+
+/* modes.c */
+int apply_modes(int64_t *keys, int *is_on);
+
+/* function.c: what Stub and Kernel share */
+int function_traverse(PyObject *self, visitproc visit, void *arg);
+int function_clear(PyObject *self);
+PyObject *function_getattro(PyObject *self, PyObject *name);
+int function_setattro(PyObject *self, PyObject *name, PyObject *value);
+PyObject *function_repr(PyObject *self);
+PyObject *function_bind(PyObject *self, PyObject *instance, PyObject *type);
+extern PyGetSetDef function_getset[];
+extern PyMethodDef function_methods[];
+extern PyMemberDef function_members[];
+
+/* form.c */
+typedef struct Form Form;
+Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan);
+void form_free(Form *form);
+int form_traverse(Form *form, visitproc visit, void *arg);
+int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys);
+PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served);
+
+/* stub.c, kernel.c */
+PyTypeObject *make_stub_type(PyObject *module);
+PyTypeObject *make_kernel_type(PyObject *module);
+
+#endif

@@ -1,0 +1,261 @@
+/* Form: a way to call an operator, by the exact types of what is given, for which nothing has to be converted.
+ *
+ * Python makes it (`opwright.dispatch.forms`) once a call of that form was served. It never changes. */
+
+#include "core.h"
+
+/* What a form takes for an argument; `opwright.dispatch.forms` has the numbers. */
+enum Kind {
+    KIND_TENSOR = 0,  /* exactly a Tensor */
+    KIND_ARRAY = 1,   /* exactly a NumPy array */
+    KIND_INT = 2,     /* exactly an int of 64 bits */
+    KIND_FLOAT = 3,   /* exactly a float */
+    KIND_BOOL = 4,    /* True or False */
+    KIND_SAME = 5,    /* the very object: None, a dtype */
+    KIND_INTS = 6,    /* a list of ints of 64 bits */
+    KIND_TENSORS = 7, /* a list of Tensors */
+};
+
+struct Form {
+    Py_ssize_t positional;               /* how many arguments are given by position */
+    PyObject *names;                     /* those of the others, in their order; NULL: there are none */
+    Py_ssize_t given;
+    unsigned char kinds[MOST_ARGUMENTS]; /* of what is given */
+    unsigned char places[MOST_ARGUMENTS]; /* where the operator takes it */
+    PyObject *same;                      /* a tuple: the objects of KIND_SAME */
+    PyObject *values;                    /* a tuple: what the operator is called with, but for what is given */
+    PyObject *table;                     /* the operator's, from keys to kernels */
+    int is_of_arrays;
+    int64_t known_keys;                  /* the keys looked up last … */
+    PyObject *known;                     /* … and the int that they are; NULL at first */
+};
+
+static int fill_form(Form *form, PyObject *kinds, PyObject *places) {
+    form->given = PyTuple_GET_SIZE(kinds);
+    if (form->given > MOST_ARGUMENTS || PyTuple_GET_SIZE(form->values) > MOST_ARGUMENTS) {
+        PyErr_SetString(PyExc_ValueError, "a form of so many arguments is the Python's");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < form->given; i++) {
+        long kind = PyLong_AsLong(PyTuple_GET_ITEM(kinds, i));
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+        if (kind < KIND_TENSOR || kind > KIND_TENSORS || place < 0 || place >= PyTuple_GET_SIZE(form->values)) {
+            PyErr_SetString(PyExc_ValueError, "no such kind, or no such place");
+            return -1;
+        }
+        form->kinds[i] = (unsigned char)kind;
+        form->places[i] = (unsigned char)place;
+        form->is_of_arrays |= kind == KIND_ARRAY;
+    }
+    return 0;
+}
+
+/* Make a form from what Python found: `(table, values, kinds, places, same)`. */
+Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan) {
+    PyObject *table, *values, *kinds, *places, *same;
+    if (!PyArg_ParseTuple(
+            plan, "O!O!O!O!O!", &PyDict_Type, &table, &PyTuple_Type, &values, &PyTuple_Type, &kinds, &PyTuple_Type,
+            &places, &PyTuple_Type, &same)) {
+        return NULL;
+    }
+    Py_ssize_t given = positional + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    if (PyTuple_GET_SIZE(kinds) != given || PyTuple_GET_SIZE(places) != given || PyTuple_GET_SIZE(same) != given) {
+        PyErr_SetString(PyExc_ValueError, "a form says something of every argument that is given");
+        return NULL;
+    }
+    Form *form = PyMem_Calloc(1, sizeof(Form));
+    if (form == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    form->positional = positional;
+    form->names = Py_XNewRef(names);
+    form->same = Py_NewRef(same);
+    form->values = Py_NewRef(values);
+    form->table = Py_NewRef(table);
+    if (fill_form(form, kinds, places) < 0) {
+        form_free(form);
+        return NULL;
+    }
+    return form;
+}
+
+void form_free(Form *form) {
+    Py_XDECREF(form->names);
+    Py_XDECREF(form->same);
+    Py_XDECREF(form->values);
+    Py_XDECREF(form->table);
+    Py_XDECREF(form->known);
+    PyMem_Free(form);
+}
+
+int form_traverse(Form *form, visitproc visit, void *arg) {
+    Py_VISIT(form->names);
+    Py_VISIT(form->same);
+    Py_VISIT(form->values);
+    Py_VISIT(form->table);
+    return 0;
+}
+
+/* Add a tensor's keys. Whether it has any of 64 bits. */
+static int add_keys(PyObject *tensor, int64_t *keys) {
+    PyObject *own = ((Tensor *)tensor)->keys;
+    if (own == core.dense_cpu) {
+        *keys |= core.dense_cpu_bits;
+        return 1;
+    }
+    if (own == NULL || !PyLong_CheckExact(own)) {
+        return 0;
+    }
+    int overflow;
+    *keys |= PyLong_AsLongLongAndOverflow(own, &overflow);
+    return !overflow;
+}
+
+static int is_short_int(PyObject *value) {
+    int overflow;
+    if (!PyLong_CheckExact(value)) {
+        return 0;
+    }
+    (void)PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
+}
+
+static int is_list_of_ints(PyObject *value) {
+    if (!PyList_CheckExact(value)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
+        if (!is_short_int(PyList_GET_ITEM(value, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_list_of_tensors(PyObject *value, int64_t *keys) {
+    if (!PyList_CheckExact(value)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
+        PyObject *item = PyList_GET_ITEM(value, i);
+        if (Py_TYPE(item) != core.tensor || !add_keys(item, keys)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_of_kind(const Form *form, Py_ssize_t at, PyObject *value, int64_t *keys) {
+    switch (form->kinds[at]) {
+    case KIND_TENSOR:
+        return Py_TYPE(value) == core.tensor && add_keys(value, keys);
+    case KIND_ARRAY:
+        return Py_TYPE(value) == core.array;
+    case KIND_INT:
+        return is_short_int(value);
+    case KIND_FLOAT:
+        return PyFloat_CheckExact(value);
+    case KIND_BOOL:
+        return value == Py_True || value == Py_False;
+    case KIND_SAME:
+        return value == PyTuple_GET_ITEM(form->same, at);
+    case KIND_INTS:
+        return is_list_of_ints(value);
+    default:
+        return is_list_of_tensors(value, keys);
+    }
+}
+
+/* Whether the same arguments are named, in the same order. Names are interned; one that is not goes to the Python. */
+static int are_named(PyObject *expected, PyObject *names) {
+    if (expected == names) {
+        return 1;
+    }
+    if (expected == NULL || names == NULL || PyTuple_GET_SIZE(expected) != PyTuple_GET_SIZE(names)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (PyTuple_GET_ITEM(expected, i) != PyTuple_GET_ITEM(names, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a call has this form. Its tensors' keys are then in `keys`. Runs no Python. */
+int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys) {
+    if (form->positional != positional || !are_named(form->names, names)) {
+        return 0;
+    }
+    *keys = 0;
+    for (Py_ssize_t i = 0; i < form->given; i++) {
+        if (!is_of_kind(form, i, args[i], keys)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Return the kernel that the table has for the keys, a new reference, or NULL: without an exception, there is none. */
+static PyObject *look_up(Form *form, int64_t keys) {
+    if (form->is_of_arrays) {
+        return Py_XNewRef(PyDict_GetItemWithError(form->table, core.arrays));
+    }
+    if (form->known == NULL || form->known_keys != keys) {
+        PyObject *number = PyLong_FromLongLong(keys);
+        if (number == NULL) {
+            return NULL;
+        }
+        form->known_keys = keys;
+        Py_XSETREF(form->known, number);
+    }
+    return Py_XNewRef(PyDict_GetItemWithError(form->table, form->known));
+}
+
+/* Call the kernel with every argument of the operator. Lists among the defaults are new for each call. */
+static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const *args) {
+    PyObject *stack[MOST_ARGUMENTS + 1];
+    PyObject *copies[MOST_ARGUMENTS];
+    Py_ssize_t total = PyTuple_GET_SIZE(form->values), copied = 0;
+    PyObject **values = stack + 1; /* the place before is the callee's to use */
+    PyObject *result = NULL;
+    for (Py_ssize_t i = 0; i < total; i++) {
+        values[i] = PyTuple_GET_ITEM(form->values, i);
+    }
+    for (Py_ssize_t i = 0; i < form->given; i++) {
+        values[form->places[i]] = args[i];
+    }
+    for (Py_ssize_t i = 0; i < total; i++) {
+        PyObject *value = PyTuple_GET_ITEM(form->values, i);
+        if (values[i] == value && PyList_CheckExact(value)) {
+            values[i] = PyList_GetSlice(value, 0, PyList_GET_SIZE(value));
+            if (values[i] == NULL) {
+                goto done;
+            }
+            copies[copied++] = values[i];
+        }
+    }
+    result = PyObject_Vectorcall(kernel, values, (size_t)total | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+done:
+    while (copied > 0) {
+        Py_DECREF(copies[--copied]);
+    }
+    return result;
+}
+
+/* Call what serves these keys. Where nothing does yet, `is_served` is 0, and the Python has to find it. */
+PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served) {
+    *is_served = 1;
+    PyObject *kernel = form->is_of_arrays && is_mode_on ? NULL : look_up(form, keys);
+    if (kernel == NULL) {
+        *is_served = PyErr_Occurred() != NULL;
+        return NULL;
+    }
+    PyObject *result = call_kernel(form, kernel, args);
+    Py_DECREF(kernel);
+    return result;
+}

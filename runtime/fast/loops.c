@@ -1,0 +1,198 @@
+/* NumPy's own inner loops. `loops_run` takes what they can take as it is: aligned row-major arrays of one type, of the
+ * same shape, with elements. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
+ * who asked calls the ufunc. */
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "loops.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+/* From how many elements on other threads may run, as in NumPy. */
+#define LONG_LOOP 500
+/* Ints up to here are floats without rounding. */
+#define EXACT_INT ((int64_t)1 << 53)
+
+/* Load NumPy's functions. */
+int loops_ready(void) {
+    return PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
+}
+
+/* Return the kind of a type, as dtypes call it; 0 for what no tensor has. */
+static char kind_of(int type) {
+    if (type == NPY_BOOL) {
+        return 'b';
+    }
+    if (PyTypeNum_ISSIGNED(type)) {
+        return 'i';
+    }
+    if (PyTypeNum_ISUNSIGNED(type)) {
+        return 'u';
+    }
+    if (type == NPY_FLOAT || type == NPY_DOUBLE) {
+        return 'f';
+    }
+    return type == NPY_CFLOAT || type == NPY_CDOUBLE ? 'c' : 0;
+}
+
+/* Return the number of the ufunc's loop for operands of one type, or -1. */
+static int find_loop(const PyUFuncObject *ufunc, int type) {
+    for (int row = 0; row < ufunc->ntypes && row < 127; row++) {
+        const char *types = ufunc->types + row * ufunc->nargs;
+        int fits = 1;
+        for (int i = 0; i < ufunc->nin; i++) {
+            fits = fits && types[i] == type;
+        }
+        if (fits) {
+            return ufunc->functions[row] == NULL ? -1 : row;
+        }
+    }
+    return -1;
+}
+
+/* Take a ufunc of one result for the types of these kinds. */
+int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) {
+    PyUFuncObject *ufunc = (PyUFuncObject *)object;
+    if (!PyObject_TypeCheck(object, &PyUFunc_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a ufunc is expected");
+        return -1;
+    }
+    if (ufunc->nin != operands || ufunc->nout != 1 || operands > MOST_OPERANDS || ufunc->core_enabled) {
+        PyErr_SetString(PyExc_ValueError, "the ufunc takes other operands");
+        return -1;
+    }
+    for (int type = 0; type < MOST_TYPES; type++) {
+        char kind = kind_of(type);
+        int row = kind != 0 && strchr(kinds, kind) != NULL ? find_loop(ufunc, type) : -1;
+        int result = row < 0 ? -1 : ufunc->types[row * ufunc->nargs + operands];
+        int is_known = row >= 0 && result < MOST_TYPES && kind_of(result) != 0;
+        loops->at[type] = (signed char)(is_known ? row : -1);
+        loops->results[type] = (signed char)result;
+    }
+    loops->operands = operands;
+    loops->ufunc = Py_NewRef(object);
+    return 0;
+}
+
+/* Whether an array may be read by a loop as it is. */
+static int is_plain(PyArrayObject *array) {
+    return PyArray_NDIM(array) > 0 && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array) &&
+           PyArray_ISNOTSWAPPED(array);
+}
+
+static int are_alike(PyArrayObject *array, PyArrayObject *first) {
+    return array == first || (PyArray_TYPE(array) == PyArray_TYPE(first) && is_plain(array) &&
+                              PyArray_SAMESHAPE(array, first));
+}
+
+/* Write a Python number as an element of a floating-point type. Whether that is exact, or rounded once as NumPy does. */
+static int write_number(PyObject *number, int type, void *element) {
+    double value;
+    if (PyFloat_CheckExact(number)) {
+        value = PyFloat_AS_DOUBLE(number);
+    } else {
+        int overflow;
+        int64_t whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (overflow || whole > EXACT_INT || whole < -EXACT_INT) {
+            return 0;
+        }
+        value = (double)whole;
+    }
+    if (type == NPY_DOUBLE) {
+        *(double *)element = value;
+        return 1;
+    }
+    float rounded = (float)value;
+    *(float *)element = rounded;
+    return type == NPY_FLOAT && (isfinite(rounded) || !isfinite(value));
+}
+
+/* What a loop is called with, one more than operands: the result is last. */
+typedef struct {
+    char *data[MOST_OPERANDS + 1];
+    npy_intp steps[MOST_OPERANDS + 1];
+    double numbers[MOST_OPERANDS]; /* elements that operands without an array are */
+    PyArrayObject *arrays[MOST_OPERANDS];
+    PyArrayObject *first;
+    int type;
+} Call;
+
+/* Whether a loop can take the operands as they are. */
+static int prepare(const Loops *loops, const Operand *operands, Call *call) {
+    call->first = NULL;
+    for (int i = 0; i < loops->operands && call->first == NULL; i++) {
+        call->first = (PyArrayObject *)operands[i].array;
+    }
+    call->type = PyArray_TYPE(call->first);
+    if (call->type >= MOST_TYPES || call->type < 0 || loops->at[call->type] < 0 || !is_plain(call->first)) {
+        return 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        call->arrays[i] = (PyArrayObject *)operands[i].array;
+        if (call->arrays[i] == NULL) {
+            call->data[i] = (char *)&call->numbers[i];
+            call->steps[i] = 0;
+            if (!write_number(operands[i].number, call->type, call->data[i])) {
+                return 0;
+            }
+        } else if (are_alike(call->arrays[i], call->first)) {
+            call->data[i] = PyArray_BYTES(call->arrays[i]);
+            call->steps[i] = PyArray_ITEMSIZE(call->arrays[i]);
+        } else {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Run the loop, with other threads where it is long: then the arrays must be kept. Whether no number went wrong. */
+static int run(const Loops *loops, Call *call, npy_intp count) {
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
+    int row = loops->at[call->type];
+    if (count <= LONG_LOOP) {
+        ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+        return fetestexcept(FP_ERRORS) == 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        Py_XINCREF(call->arrays[i]);
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+    int errors = fetestexcept(FP_ERRORS);
+    PyEval_RestoreThread(thread);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_XDECREF(call->arrays[i]);
+    }
+    return errors == 0;
+}
+
+/* Compute by a loop. `result` is the new array; it stays NULL where the ufunc has to be called. -1 with an exception. */
+int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
+    Call call;
+    *result = NULL;
+    if (!prepare(loops, operands, &call)) {
+        return 0;
+    }
+    npy_intp count = PyArray_SIZE(call.first);
+    if (count == 0) {
+        return 0;
+    }
+    PyArray_Descr *dtype = PyArray_DescrFromType(loops->results[call.type]);
+    PyObject *made = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, PyArray_NDIM(call.first), PyArray_DIMS(call.first), NULL, NULL, 0, NULL);
+    if (made == NULL) {
+        return -1;
+    }
+    call.data[loops->operands] = PyArray_BYTES((PyArrayObject *)made);
+    call.steps[loops->operands] = PyArray_ITEMSIZE((PyArrayObject *)made);
+    if (!run(loops, &call, count)) {
+        feclearexcept(FP_ERRORS);
+        Py_CLEAR(made);
+    }
+    *result = made;
+    return PyErr_Occurred() ? -1 : 0;
+}

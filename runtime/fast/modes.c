@@ -1,0 +1,48 @@
+/* The modes of this thread or task, `opwright.state.Modes`: bits that are added to a call's keys, those that may stay. */
+
+#include "core.h"
+
+/* The modes that were read last. They never change once made. */
+static PyObject *known_modes = NULL;
+static int64_t known_include = 0;
+static int64_t known_mask = -1;
+
+/* Read an attribute that is an int of 64 bits. */
+static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
+    PyObject *value = PyObject_GetAttrString(modes, name);
+    if (value == NULL) {
+        return -1;
+    }
+    *bits = PyLong_AsLongLong(value);
+    Py_DECREF(value);
+    return *bits == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_modes(PyObject *modes) {
+    int64_t include, mask;
+    if (read_bits(modes, "include", &include) < 0 || read_bits(modes, "mask", &mask) < 0) {
+        return -1;
+    }
+    known_include = include;
+    known_mask = mask;
+    Py_XSETREF(known_modes, Py_NewRef(modes));
+    return 0;
+}
+
+/* Change a call's keys by this thread's modes, and say if any is on. Returns -1 with an exception. */
+int apply_modes(int64_t *keys, int *is_on) {
+    PyObject *modes;
+    if (PyContextVar_Get(core.modes, NULL, &modes) < 0) {
+        return -1;
+    }
+    *is_on = modes != NULL && modes != Py_None;
+    if (*is_on) {
+        if (modes != known_modes && read_modes(modes) < 0) {
+            Py_DECREF(modes);
+            return -1;
+        }
+        *keys = (*keys | known_include) & known_mask;
+    }
+    Py_XDECREF(modes);
+    return 0;
+}

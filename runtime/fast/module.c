@@ -1,0 +1,90 @@
+/* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
+
+#include "core.h"
+
+Configuration core = {0};
+
+static PyObject *configure(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *tensor, *array, *modes, *dense_cpu, *arrays;
+    if (!PyArg_ParseTuple(
+            args, "O!O!OO!O!:configure", &PyType_Type, &tensor, &PyType_Type, &array, &modes, &PyLong_Type, &dense_cpu,
+            &PyLong_Type, &arrays)) {
+        return NULL;
+    }
+    if (core.tensor != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "opwright._fast serves one Tensor class, and has it already");
+        return NULL;
+    }
+    if (!PyContextVar_CheckExact(modes)) {
+        PyErr_SetString(PyExc_TypeError, "the modes are in a ContextVar");
+        return NULL;
+    }
+    int64_t bits = PyLong_AsLongLong(dense_cpu);
+    if (bits == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    core.array = (PyTypeObject *)Py_NewRef(array);
+    core.modes = Py_NewRef(modes);
+    core.dense_cpu = Py_NewRef(dense_cpu);
+    core.dense_cpu_bits = bits;
+    core.arrays = Py_NewRef(arrays);
+    if (adopt_tensor((PyTypeObject *)tensor) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
+    if (type == NULL) {
+        return -1;
+    }
+    int result = PyModule_AddObjectRef(module, name, (PyObject *)type);
+    Py_DECREF(type); /* the module has it, and the module is never gone */
+    return result;
+}
+
+static int execute(PyObject *module) {
+    static int was_executed = 0;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "opwright._fast serves the main interpreter alone");
+        return -1;
+    }
+    if (was_executed) {
+        PyErr_SetString(PyExc_ImportError, "opwright._fast is loaded once in a process");
+        return -1;
+    }
+    was_executed = 1;
+    if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
+        add_type(module, "Stub", make_stub_type(module)) < 0 ||
+        add_type(module, "Kernel", make_kernel_type(module)) < 0) {
+        return -1;
+    }
+    return PyModule_AddIntConstant(module, "VERSION", CORE_VERSION);
+}
+
+static PyMethodDef methods[] = {
+    {"configure", configure, METH_VARARGS, "Take the classes and constants that the types go by; once."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "opwright._fast",
+    .m_doc = "The compiled core of opwright: runtime/fast/README.md.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__fast(void) {
+    return PyModuleDef_Init(&definition);
+}

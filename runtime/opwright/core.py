@@ -1,0 +1,61 @@
+"""The choice of what runs calls: the compiled core, `opwright._fast`, or the Python that says what it has to do.
+
+`runtime/fast/README.md` says what is compiled. It serves what is common, and hands everything else to the Python.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+__all__ = ["VERSION", "Core", "TensorBase", "core", "fast"]
+
+VERSION: Final = 1  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+_MODULE: Final = "opwright._fast"
+_SWITCH: Final = "OPWRIGHT_PURE"
+
+
+class Core(NamedTuple):
+    """The answer of `opwright.dispatch.core()`: "fast" or "python", and why."""
+
+    name: str
+    reason: str
+
+
+def _load() -> tuple[Any, str]:
+    """Return the extension and why it serves; None and why it does not."""
+    if os.environ.get(_SWITCH, "0") not in ("", "0"):
+        return None, f"{_SWITCH}={os.environ[_SWITCH]} is set"
+    try:
+        found: Any = import_module(_MODULE)
+    except ModuleNotFoundError:
+        return None, f"{_MODULE} is not built: `make generate` or `pip install` does it, where there is a C compiler"
+    except ImportError as error:
+        return None, f"{_MODULE} cannot be loaded: {error}"
+    if found.VERSION != VERSION:
+        reason = (
+            f"{_MODULE} has version {found.VERSION}, and this Opwright needs {VERSION}: build it again with "
+            "`make generate` or `pip install`"
+        )
+        warnings.warn(f"{reason}. Python runs in its place.", RuntimeWarning, stacklevel=2)
+        return None, reason
+    return found, f"{_MODULE} is built"
+
+
+fast, _reason = _load()
+
+
+class _Slots:
+    """The slots of a Tensor."""
+
+    __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+
+
+TensorBase: Final[type] = _Slots if fast is None else fast.TensorBase
+
+
+def core() -> Core:
+    """Return what runs calls in this process, "fast" or "python", and why."""
+    return Core("python" if fast is None else "fast", _reason)

@@ -1,0 +1,99 @@
+"""The forms of calls that the compiled core serves by itself (`opwright.core`, `runtime/fast/form.c`).
+
+A form is how an operator was called: which arguments are given by position, which by name, and of what exact types.
+Where nothing has to be converted, and types alone say which overload is meant, calls of that form go to the kernel in
+the operator's table at once. The generated function serves all others, and the first of each form.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from opwright.core import fast
+from opwright.dispatch.conversion import base_type, is_int_list
+from opwright.dispatch.operator import Operator
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.generated import Overloaded
+
+__all__ = ["plan", "stub"]
+
+Function = Callable[..., Any]
+Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...]]
+
+# What a form takes for an argument: `Kind` in runtime/fast/form.c.
+_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS = range(8)
+_EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
+_OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
+
+
+def stub(function: Function, callee: Operator | Overloaded) -> Function:
+    """Return what is called for a generated function: it, or what serves common calls in its place."""
+    if fast is None:
+        return function
+    made: Function = fast.Stub(function, functools.partial(plan, callee))
+    return made
+
+
+def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+    """Return the form of a call: the operator's table, all its arguments, and for each given one its kind, its place
+    and the object where it has to be that one. None where the call has no form. Raises ArgumentError."""
+    operator = callee if isinstance(callee, Operator) else _meant(callee, args, kwargs)
+    if operator is None or operator.result is not None:
+        return None
+    signature = operator.signature
+    given = [*enumerate(args), *((signature.positions.get(name, -1), value) for name, value in kwargs.items())]
+    if len(args) > signature.positional or any(place < 0 for place, _ in given):
+        return None
+    kinds = [_kind(operator, place, value) for place, value in given]
+    if None in kinds or (_ARRAY in kinds and not _has_arrays_alone(operator, given)):
+        return None
+    values = tuple(signature.bind(args, kwargs))
+    if any(not _is_passed_on(value, values[place]) for place, value in given):
+        return None
+    places = tuple([place for place, _ in given])
+    blank = tuple([None if place in places else value for place, value in enumerate(values)])
+    same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
+    return operator.table, blank, tuple([kind for kind in kinds if kind is not None]), places, same
+
+
+def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator | None:
+    """Return the operator of a name that a call means, if a generated package declares it."""
+    found = callee.packet.resolve(args, kwargs)
+    return found if found in callee.operators else None
+
+
+def _kind(operator: Operator, place: int, value: Any) -> int | None:
+    """Return what a form takes in place of a value, None where no form has it."""
+    text = operator.signature.types[place]
+    is_tensor = base_type(text) == "Tensor"
+    if value is None:
+        return _SAME if text.endswith("?") else None
+    if type(value) is list:
+        if is_tensor:
+            return _TENSORS if "?" not in text and all(type(item) is Tensor for item in value) else None
+        return _INTS if base_type(text) in ("int", "SymInt") and is_int_list(value) else None
+    if is_tensor:
+        return _EXACT.get(type(value)) if type(value) in (Tensor, np.ndarray) and "[" not in text else None
+    if base_type(text) in _OBJECTS and "[" not in text:
+        return _SAME
+    return _EXACT.get(type(value)) if type(value) in (int, float, bool) and "[" not in text else None
+
+
+def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
+    """Whether every argument that may be a tensor is a plain array, or None."""
+    tensors = [place for place, is_list, _, _ in operator.signature.tensors if not is_list]
+    held = dict(given)
+    return len(tensors) == len(operator.signature.tensors) and all(
+        held.get(place) is None or type(held[place]) is np.ndarray for place in tensors
+    )
+
+
+def _is_passed_on(value: Any, bound: Any) -> bool:
+    """Whether kernels receive the value as it is given."""
+    return bound is value or (type(value) is list and type(bound) is list and bound == value)

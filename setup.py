@@ -1,0 +1,69 @@
+"""The build of the compiled core, `opwright._fast`: everything else of the distribution is said in pyproject.toml.
+
+Where it cannot be built, one line says so, and what is installed runs in Python.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError
+
+SOURCES = Path("runtime", "fast")
+FLAGS = ["-std=c11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror=implicit-function-declaration"]
+
+
+class BuildCore(build_ext):
+    """The command that builds it, or says in a line why not."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build it where that is possible."""
+        import numpy
+
+        if problem := _unsupported():
+            self._left_out(problem)
+            return
+        ext.include_dirs.append(numpy.get_include())
+        if self.compiler.compiler_type == "unix":
+            ext.extra_compile_args += FLAGS
+        try:
+            super().build_extension(ext)
+        except (BaseError, OSError) as error:
+            self._left_out(str(error))
+
+    def copy_extensions_to_source(self) -> None:
+        """Put it beside the Python it belongs to, if it was built."""
+        if all(Path(self.get_ext_fullpath(ext.name)).exists() for ext in self.extensions) or not self._was_left_out:
+            super().copy_extensions_to_source()
+
+    _was_left_out = False
+
+    def _left_out(self, problem: str) -> None:
+        self._was_left_out = True
+        print(f"opwright._fast is not built, Python runs in its place: {problem.splitlines()[0]}", file=sys.stderr)
+
+
+def _unsupported() -> str:
+    """Return why this interpreter cannot have it, or nothing."""
+    if sys.implementation.name != "cpython":
+        return f"it is written for CPython, and this is {sys.implementation.name}"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this Python runs without the GIL, which it relies on"
+    return ""
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "opwright._fast",
+            sorted(str(path) for path in SOURCES.glob("*.c")),
+            depends=sorted(str(path) for path in SOURCES.glob("*.h")),
+            optional=True,
+        )
+    ],
+    cmdclass={"build_ext": BuildCore},
+)
