@@ -827,6 +827,50 @@ METHODS: dict[str, str] = {
     "log_normal_": "random_ops",
     "random_": "random_ops",
 }
+# The same of what Python operators call with their operands as they are.
+_OPERATORS = {
+    "__add__": "pointwise.add",
+    "__radd__": "pointwise.add",
+    "__iadd__": "pointwise.add_",
+    "__sub__": "pointwise.sub",
+    "__rsub__": "pointwise.rsub",
+    "__isub__": "pointwise.sub_",
+    "__mul__": "pointwise.mul",
+    "__rmul__": "pointwise.mul",
+    "__imul__": "pointwise.mul_",
+    "__truediv__": "pointwise.div",
+    "__itruediv__": "pointwise.div_",
+    "__floordiv__": "pointwise.floor_divide",
+    "__ifloordiv__": "pointwise.floor_divide_",
+    "__mod__": "pointwise.remainder",
+    "__imod__": "pointwise.remainder_",
+    "__pow__": "pointwise.pow",
+    "__ipow__": "pointwise.pow_",
+    "__matmul__": "linear_algebra.matmul",
+    "__and__": "comparisons.bitwise_and",
+    "__rand__": "comparisons.bitwise_and",
+    "__iand__": "comparisons.bitwise_and_",
+    "__or__": "comparisons.bitwise_or",
+    "__ror__": "comparisons.bitwise_or",
+    "__ior__": "comparisons.bitwise_or_",
+    "__xor__": "comparisons.bitwise_xor",
+    "__rxor__": "comparisons.bitwise_xor",
+    "__ixor__": "comparisons.bitwise_xor_",
+    "__lshift__": "comparisons.bitwise_left_shift",
+    "__ilshift__": "comparisons.bitwise_left_shift_",
+    "__rshift__": "comparisons.bitwise_right_shift",
+    "__irshift__": "comparisons.bitwise_right_shift_",
+    "__eq__": "comparisons.eq",
+    "__ne__": "comparisons.ne",
+    "__lt__": "comparisons.lt",
+    "__le__": "comparisons.le",
+    "__gt__": "comparisons.gt",
+    "__ge__": "comparisons.ge",
+    "__neg__": "pointwise.neg",
+    "__pos__": "pointwise.positive",
+    "__abs__": "pointwise.abs",
+    "__invert__": "comparisons.bitwise_not",
+}
 _FUNCTIONS = {
     "__add__": __add__,
     "__radd__": __radd__,
@@ -883,4 +927,4 @@ _FUNCTIONS = {
 
 def install(cls: type[Tensor]) -> None:
     """Give a class the methods that neither it nor a base but `object` has."""
-    install_methods(cls, ops, METHODS, _FUNCTIONS)
+    install_methods(cls, ops, METHODS, _FUNCTIONS, _OPERATORS)

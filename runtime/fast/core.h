@@ -18,6 +18,8 @@
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16
+/* The most things that a node keeps which is made without Python. */
+#define MOST_SAVED 4
 
 /* The fields are the slots of the Python class, and as with slots NULL is what was never set. */
 typedef struct {
@@ -75,8 +77,11 @@ int form_traverse(Form *form, visitproc visit, void *arg);
 int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys);
 PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served);
 
-/* stub.c, kernel.c */
+/* stub.c, kernel.c, recorder.c */
 PyTypeObject *make_stub_type(PyObject *module);
 PyTypeObject *make_kernel_type(PyObject *module);
+PyTypeObject *make_recorder_type(PyObject *module);
+PyObject *configure_recording(PyObject *module, PyObject *args);
+PyObject *next_sequence(PyObject *module, PyObject *unused);
 
 #endif

@@ -22,6 +22,14 @@ int loops_ready(void) {
     return PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
 }
 
+PyObject *array_shape(PyObject *array) {
+    return PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)array), PyArray_DIMS((PyArrayObject *)array));
+}
+
+PyObject *array_dtype(PyObject *array) {
+    return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
+}
+
 /* Return the kind of a type, as dtypes call it; 0 for what no tensor has. */
 static char kind_of(int type) {
     if (type == NPY_BOOL) {
@@ -69,7 +77,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         char kind = kind_of(type);
         int row = kind != 0 && strchr(kinds, kind) != NULL ? find_loop(ufunc, type) : -1;
         int result = row < 0 ? -1 : ufunc->types[row * ufunc->nargs + operands];
-        int is_known = row >= 0 && result < MOST_TYPES && kind_of(result) != 0;
+        int is_known = row >= 0 && (result == type || result == NPY_BOOL);
         loops->at[type] = (signed char)(is_known ? row : -1);
         loops->results[type] = (signed char)result;
     }

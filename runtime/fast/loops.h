@@ -26,4 +26,8 @@ int loops_ready(void);
 int loops_init(Loops *loops, PyObject *ufunc, int operands, const char *kinds);
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
 
+/* The shape of a NumPy array, and its dtype: new references. */
+PyObject *array_shape(PyObject *array);
+PyObject *array_dtype(PyObject *array);
+
 #endif

@@ -57,7 +57,11 @@ static int execute(PyObject *module) {
     was_executed = 1;
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "Stub", make_stub_type(module)) < 0 ||
-        add_type(module, "Kernel", make_kernel_type(module)) < 0) {
+        add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
+        add_type(module, "Recorder", make_recorder_type(module)) < 0) {
+        return -1;
+    }
+    if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "VERSION", CORE_VERSION);
@@ -65,6 +69,8 @@ static int execute(PyObject *module) {
 
 static PyMethodDef methods[] = {
     {"configure", configure, METH_VARARGS, "Take the classes and constants that the types go by; once."},
+    {"configure_recording", configure_recording, METH_VARARGS, "Take what Recorder needs of opwright.autograd."},
+    {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -172,6 +172,14 @@ static PyObject *stub_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     return (PyObject *)made;
 }
 
+static PyMemberDef stub_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Stub, base.call), READONLY, NULL},
+    {"python", T_OBJECT, offsetof(Stub, base.function), READONLY, NULL},
+    {"plan", T_OBJECT, offsetof(Stub, plan), READONLY, NULL},
+    {"forms", T_INT, offsetof(Stub, forms_count), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot stub_slots[] = {
     {Py_tp_new, stub_new},
     {Py_tp_call, PyVectorcall_Call},
@@ -184,7 +192,7 @@ static PyType_Slot stub_slots[] = {
     {Py_tp_descr_get, function_bind},
     {Py_tp_getset, function_getset},
     {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
+    {Py_tp_members, stub_members},
     {0, NULL},
 };
 

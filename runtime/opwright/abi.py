@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         record_several,
         refuse_recording,
     )
+    from opwright.autograd.recorders import records
     from opwright.autograd.saved import (
         Saved,
         save,
@@ -99,6 +100,7 @@ _LATER: Final = {
         "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
         "refuse_recording",
     ),
+    "opwright.autograd.recorders": ("records",),
     "opwright.autograd.saved": (
         "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "unpack",
         "unpack_all", "unpack_optional",
@@ -123,7 +125,7 @@ __all__ = [
     "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place",
     "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
     "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several",
-    "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
+    "records", "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
     "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all",
     "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
     "write_self",

@@ -262,7 +262,7 @@ def _imports(blocks: Sequence[_Block], modules: Mapping[str, str], view: Namespa
         if block.node is not None:
             texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
         for wrapper in block.wrappers:
-            texts += (wrapper.head, wrapper.signature, *wrapper.statements)
+            texts += (wrapper.decorator, wrapper.head, wrapper.signature, *wrapper.statements)
         texts += [each.value for each in block.refusals]
     words = words_in(texts)
     whole = [name for name in ("builtins", "math") if name in words]

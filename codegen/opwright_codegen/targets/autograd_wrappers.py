@@ -27,16 +27,18 @@ _RESERVED = (
     "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence", "Tensor",
     "_", "any", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "is_recorded",
     "kernel", "len", "list", "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record",
-    "record_several", "save", "save_all", "save_optional", "save_original", "save_result",
+    "record_several", "records", "save", "save_all", "save_optional", "save_original", "save_result",
     "save_results", "type",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A function that makes a recording kernel: its comment and `def` line, and the kernel's with its statements."""
+    """A function that makes a recording kernel: its comment, what the compiled core is told of it, its `def` line, and
+    the kernel's with its statements."""
 
     comment: str
+    decorator: str
     head: str
     signature: str
     statements: tuple[str, ...]
@@ -106,10 +108,44 @@ class WrapperBuilder:
         statements = self._inplace() if self.schema.name.inplace else self._functional()
         return Wrapper(
             fill_comment(self.view.declaration),
+            self._decorator(),
             signature(self.name, [f"below: Callable[..., {found}]"], "Kernel"),
             signature("kernel", parameters, found, 4),
             tuple(statements),
         )
+
+    def _decorator(self) -> str:
+        """Return what tells the compiled core how calls are recorded, where it can do that: edges and saved things by
+        the places of arguments. Empty for any other form."""
+        slots, inputs = self._node.slots, self._node.inputs
+        places = {argument.name: place for place, argument in enumerate(self.schema.arguments)}
+        if self.schema.name.inplace or not self._is_fast or self._node.is_several or self._checks():
+            return ""
+        if self._node.counts_inputs or any(tensors_in(self._arguments[each].type) is not Tensors.ONE for each in inputs):
+            return ""
+        saved = [self._kept_text(slot, places) for slot in slots]
+        if "" in saved:
+            return ""
+        edges = tuple_text([str(places[name]) for name in inputs])
+        return bracketed("@records(", [self._node.name, edges, *map(quoted, saved)], ")", 0)
+
+    def _kept_text(self, slot: Slot, places: Mapping[str, int]) -> str:
+        """Return `other = save(1) for 0`: what a slot keeps, and the operand whose gradient needs it. Empty for what
+        only Python keeps."""
+        if slot.saved.fact is not None:
+            return ""
+        if slot.is_result:
+            is_plain = self._result_value(slot.saved.of) == f"save_result({self._results[0]})"
+            return f"{slot.name} = result" if is_plain else ""
+        place = places[slot.saved.of]
+        if not slot.is_tensor:
+            return f"{slot.name} = {place}"
+        needing = [each for each in self._node.inputs if each in slot.inputs]
+        if slot.tensors is not Tensors.ONE:
+            return ""
+        if slot.inputs.issuperset(self._node.inputs):
+            return f"{slot.name} = save({place})"
+        return f"{slot.name} = save({place}) for {places[needing[0]]}" if len(needing) == 1 else ""
 
     # -- forms
 

@@ -27,6 +27,8 @@ class PythonOperator:
     """A special method: it returns `value`, an expression over `self` and `other`.
 
     `operator` serves two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
+    `home` is the part and the name of the function that `value` calls with `self` and `other` as they are, '' for
+    another expression.
     """
 
     name: str
@@ -35,6 +37,7 @@ class PythonOperator:
     is_inplace: bool
     operator: str
     rest: str
+    home: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def python_operators(view: NamespaceView) -> list[PythonOperator]:
             found.append(_binary(f"__i{name}__", inplace, view, is_inplace=True))
     found += [_binary(f"__{name}__", name, view) for name in _COMPARISONS if name in view.packets]
     found += [
-        PythonOperator(f"__{name}__", f"{_function(base, view)}(self)", True, False, "", "")
+        PythonOperator(f"__{name}__", f"{_function(base, view)}(self)", True, False, "", "", _place(base, view))
         for name, base in _UNARY.items()
         if base in view.packets
     ]
@@ -97,27 +100,31 @@ def python_operators(view: NamespaceView) -> list[PythonOperator]:
 
 
 def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = False) -> PythonOperator:
-    value = f"{_function(base, view)}(self, other)"
+    value, home = f"{_function(base, view)}(self, other)", _place(base, view)
     direct = next((o for o in view.packets[base] if _takes_two_tensors(o)), None)
     if direct is None:
-        return PythonOperator(name, value, False, is_inplace, "", "")
+        return PythonOperator(name, value, False, is_inplace, "", "", home)
     rest = "".join(f", {p.default}" for p in direct.parameters[2:])
-    return PythonOperator(name, value, False, is_inplace, f"ops.{view.homes[direct.name]}.{direct.private}", rest)
+    operator = f"ops.{view.homes[direct.name]}.{direct.private}"
+    return PythonOperator(name, value, False, is_inplace, operator, rest, home)
 
 
 def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
     """Return `number - tensor`: `rsub` where there is one, else the operator itself with swapped operands. `number /
     tensor` multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing. Where order is no
     matter the tensor comes first, as in PyTorch: that has a fast path, a number that stands for a tensor has none."""
+    home = ""
     if f"r{base}" in view.packets:
+        home = _place(f"r{base}", view)
         value = f"{_function(f'r{base}', view)}(self, other)"
     elif name == "truediv" and {"reciprocal", "mul"} <= view.packets.keys():
         value = f"{_function('mul', view)}({_function('reciprocal', view)}(self), other)"
     elif name in _COMMUTATIVE:
+        home = _place(base, view)
         value = f"{_function(base, view)}(self, other)"
     else:
         value = f"{_function(base, view)}(other, self)"
-    return PythonOperator(f"__r{name}__", value, False, False, "", "")
+    return PythonOperator(f"__r{name}__", value, False, False, "", "", home)
 
 
 def _function(base: str, view: NamespaceView) -> str:
@@ -154,15 +161,20 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     return {
         "operators": operators,
         "moved": moved,
-        "methods": [(base, _home(base, group, view)) for base, group in groups.items() if base not in names],
+        "methods": [(base, _home(base, view)) for base in groups if base not in names],
         "imports": import_lines(words, ["numpy as np"] if operators else [], [(".", "ops", "ops")]),
     }
 
 
-def _home(base: str, group: tuple[OperatorView, ...], view: NamespaceView) -> str:
+def _home(base: str, view: NamespaceView) -> str:
     """Return the part that has the function of a method, and its name where that is another."""
-    part, function = view.homes[group[0].name], view.names.packets[base].function
-    return part if function == base else f"{part}.{function}"
+    place = _place(base, view)
+    return place.removesuffix(f".{base}")
+
+
+def _place(base: str, view: NamespaceView) -> str:
+    """Return the part that has a function, and the function's name: `pointwise.add`."""
+    return f"{view.homes[view.packets[base][0].name]}.{view.names.packets[base].function}"
 
 
 def _moved(base: str, group: tuple[OperatorView, ...], view: NamespaceView) -> Moved | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference
+from opwright_codegen.formula.elementwise import TRUTHS
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 
@@ -16,10 +17,12 @@ __all__ = ["ufunc_text"]
 def ufunc_text(binding: Binding, facts: object) -> str:
     """Return `ufunc add(0, 1) biufc`: the ufunc, the places of its operands among the arguments, `-1` for a number at
     place 0, and the kinds of dtypes. Every other argument has to be the int 1. Returns nothing for another shim."""
-    if not isinstance(facts, DenseFacts) or facts.writes or facts.checks_result:
+    if not isinstance(facts, DenseFacts) or facts.writes:
         return ""
     match facts.formula:
-        case Call(Attribute(Reference(Kind.MODULE), name), operands, ()) if name in UFUNCS:
+        case Call(Attribute(Reference(Kind.MODULE), name), operands, ()) if name in UFUNCS and (
+            facts.is_truth or name not in TRUTHS
+        ):
             pass
         case _:
             return ""

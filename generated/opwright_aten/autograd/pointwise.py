@@ -22,6 +22,7 @@ from opwright.abi import (
     not_implemented,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save,
     save_optional,
@@ -48,6 +49,7 @@ class AbsBackward0(Recorded):
 
 
 # abs(Tensor self) -> Tensor
+@records(AbsBackward0, (0,), "self = save(0)")
 def abs_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -98,6 +100,7 @@ class AcosBackward0(Recorded):
 
 
 # acos(Tensor self) -> Tensor
+@records(AcosBackward0, (0,), "self = save(0)")
 def acos_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -148,6 +151,7 @@ class AcoshBackward0(Recorded):
 
 
 # acosh(Tensor self) -> Tensor
+@records(AcoshBackward0, (0,), "self = save(0)")
 def acosh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -226,6 +230,7 @@ class AsinBackward0(Recorded):
 
 
 # asin(Tensor self) -> Tensor
+@records(AsinBackward0, (0,), "self = save(0)")
 def asin_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -276,6 +281,7 @@ class AsinhBackward0(Recorded):
 
 
 # asinh(Tensor self) -> Tensor
+@records(AsinhBackward0, (0,), "self = save(0)")
 def asinh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -326,6 +332,7 @@ class AtanBackward0(Recorded):
 
 
 # atan(Tensor self) -> Tensor
+@records(AtanBackward0, (0,), "self = save(0)")
 def atan_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -376,6 +383,7 @@ class AtanhBackward0(Recorded):
 
 
 # atanh(Tensor self) -> Tensor
+@records(AtanhBackward0, (0,), "self = save(0)")
 def atanh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -423,6 +431,7 @@ class CeilBackward0(Recorded):
 
 
 # ceil(Tensor self) -> Tensor
+@records(CeilBackward0, (0,))
 def ceil_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -519,6 +528,7 @@ class CosBackward0(Recorded):
 
 
 # cos(Tensor self) -> Tensor
+@records(CosBackward0, (0,), "self = save(0)")
 def cos_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -569,6 +579,7 @@ class CoshBackward0(Recorded):
 
 
 # cosh(Tensor self) -> Tensor
+@records(CoshBackward0, (0,), "self = save(0)")
 def cosh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -616,6 +627,7 @@ class Deg2RadBackward0(Recorded):
 
 
 # deg2rad(Tensor self) -> Tensor
+@records(Deg2RadBackward0, (0,))
 def deg2rad_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -664,6 +676,7 @@ class ExpBackward0(Recorded):
 
 
 # exp(Tensor self) -> Tensor
+@records(ExpBackward0, (0,), "result = result")
 def exp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -755,6 +768,7 @@ class Expm1Backward0(Recorded):
 
 
 # expm1(Tensor self) -> Tensor
+@records(Expm1Backward0, (0,), "result = result")
 def expm1_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -802,6 +816,7 @@ class FloorBackward0(Recorded):
 
 
 # floor(Tensor self) -> Tensor
+@records(FloorBackward0, (0,))
 def floor_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -886,6 +901,7 @@ class LogBackward0(Recorded):
 
 
 # log(Tensor self) -> Tensor
+@records(LogBackward0, (0,), "self = save(0)")
 def log_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -936,6 +952,7 @@ class Log10Backward0(Recorded):
 
 
 # log10(Tensor self) -> Tensor
+@records(Log10Backward0, (0,), "self = save(0)")
 def log10_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -986,6 +1003,7 @@ class Log1PBackward0(Recorded):
 
 
 # log1p(Tensor self) -> Tensor
+@records(Log1PBackward0, (0,), "self = save(0)")
 def log1p_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1036,6 +1054,7 @@ class Log2Backward0(Recorded):
 
 
 # log2(Tensor self) -> Tensor
+@records(Log2Backward0, (0,), "self = save(0)")
 def log2_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1124,6 +1143,7 @@ class NegBackward0(Recorded):
 
 
 # neg(Tensor self) -> Tensor
+@records(NegBackward0, (0,))
 def neg_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1169,6 +1189,7 @@ class Rad2DegBackward0(Recorded):
 
 
 # rad2deg(Tensor self) -> Tensor
+@records(Rad2DegBackward0, (0,))
 def rad2deg_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1217,6 +1238,7 @@ class ReciprocalBackward0(Recorded):
 
 
 # reciprocal(Tensor self) -> Tensor
+@records(ReciprocalBackward0, (0,), "result = result")
 def reciprocal_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1339,6 +1361,7 @@ class RsqrtBackward0(Recorded):
 
 
 # rsqrt(Tensor self) -> Tensor
+@records(RsqrtBackward0, (0,), "result = result")
 def rsqrt_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1511,6 +1534,7 @@ class SinBackward0(Recorded):
 
 
 # sin(Tensor self) -> Tensor
+@records(SinBackward0, (0,), "self = save(0)")
 def sin_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1561,6 +1585,7 @@ class SinhBackward0(Recorded):
 
 
 # sinh(Tensor self) -> Tensor
+@records(SinhBackward0, (0,), "self = save(0)")
 def sinh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1611,6 +1636,7 @@ class SqrtBackward0(Recorded):
 
 
 # sqrt(Tensor self) -> Tensor
+@records(SqrtBackward0, (0,), "result = result")
 def sqrt_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1661,6 +1687,7 @@ class TanBackward0(Recorded):
 
 
 # tan(Tensor self) -> Tensor
+@records(TanBackward0, (0,), "result = result")
 def tan_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1711,6 +1738,7 @@ class TanhBackward0(Recorded):
 
 
 # tanh(Tensor self) -> Tensor
+@records(TanhBackward0, (0,), "result = result")
 def tanh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1758,6 +1786,7 @@ class TruncBackward0(Recorded):
 
 
 # trunc(Tensor self) -> Tensor
+@records(TruncBackward0, (0,))
 def trunc_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1808,6 +1837,7 @@ class AddBackward0(Recorded):
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+@records(AddBackward0, (0, 1), "alpha = 2")
 def add_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -1856,6 +1886,7 @@ class AddBackward1(Recorded):
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+@records(AddBackward1, (0,))
 def add_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -2032,6 +2063,7 @@ class Atan2Backward0(Recorded):
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
+@records(Atan2Backward0, (0, 1), "other = save(1)", "self = save(0)")
 def atan2_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2197,6 +2229,7 @@ class ClampMaxBackward0(Recorded):
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
+@records(ClampMaxBackward0, (0,), "self = save(0)", "max = 1")
 def clamp_max_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, max: Any) -> Tensor:
         result = below(self, max)
@@ -2260,6 +2293,7 @@ class ClampMaxBackward1(Recorded):
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+@records(ClampMaxBackward1, (0, 1), "self = save(0)", "max = save(1)")
 def clamp_max_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, max: Tensor) -> Tensor:
         result = below(self, max)
@@ -2313,6 +2347,7 @@ class ClampMinBackward0(Recorded):
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
+@records(ClampMinBackward0, (0,), "self = save(0)", "min = 1")
 def clamp_min_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Any) -> Tensor:
         result = below(self, min)
@@ -2376,6 +2411,7 @@ class ClampMinBackward1(Recorded):
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+@records(ClampMinBackward1, (0, 1), "self = save(0)", "min = save(1)")
 def clamp_min_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Tensor) -> Tensor:
         result = below(self, min)
@@ -2462,6 +2498,7 @@ class CopysignBackward0(Recorded):
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
+@records(CopysignBackward0, (0, 1), "self = save(0) for 0", "result = result")
 def copysign_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2516,6 +2553,7 @@ class CopysignBackward1(Recorded):
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
+@records(CopysignBackward1, (0,), "self = save(0)", "result = result")
 def copysign_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -2578,6 +2616,7 @@ class DivBackward0(Recorded):
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
+@records(DivBackward0, (0, 1), "other = save(1)", "self = save(0) for 1")
 def div_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2629,6 +2668,7 @@ class DivBackward1(Recorded):
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
+@records(DivBackward1, (0,), "other = 1")
 def div_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -2791,6 +2831,7 @@ class FmaxBackward0(Recorded):
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
+@records(FmaxBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def fmax_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2840,6 +2881,7 @@ class FminBackward0(Recorded):
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
+@records(FminBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def fmin_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2978,6 +3020,7 @@ class HypotBackward0(Recorded):
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
+@records(HypotBackward0, (0, 1), "self = save(0) for 0", "result = result", "other = save(1) for 1")
 def hypot_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3238,6 +3281,7 @@ class Logaddexp2Backward0(Recorded):
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
+@records(Logaddexp2Backward0, (0, 1), "other = save(1)", "self = save(0)")
 def logaddexp2_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3287,6 +3331,7 @@ class MaximumBackward0(Recorded):
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
+@records(MaximumBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def maximum_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3336,6 +3381,7 @@ class MinimumBackward0(Recorded):
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
+@records(MinimumBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def minimum_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3383,6 +3429,7 @@ class MulBackward0(Recorded):
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
+@records(MulBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
 def mul_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3434,6 +3481,7 @@ class MulBackward1(Recorded):
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
+@records(MulBackward1, (0,), "other = 1")
 def mul_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -3493,6 +3541,7 @@ class NextafterBackward0(Recorded):
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
+@records(NextafterBackward0, (0, 1), "self = save(0) for 0", "other = save(1) for 0")
 def nextafter_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -3811,6 +3860,7 @@ class RsubBackward0(Recorded):
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+@records(RsubBackward0, (0, 1), "alpha = 2")
 def rsub_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -3846,6 +3896,7 @@ class RsubBackward1(Recorded):
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+@records(RsubBackward1, (0,), "alpha = 2")
 def rsub_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -3885,6 +3936,7 @@ class SubBackward0(Recorded):
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+@records(SubBackward0, (0, 1), "alpha = 2")
 def sub_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -3933,6 +3985,7 @@ class SubBackward1(Recorded):
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+@records(SubBackward1, (0,))
 def sub_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
         result = below(self, other, alpha)
@@ -4063,6 +4116,7 @@ class ReluBackward0(Recorded):
 
 
 # relu(Tensor self) -> Tensor
+@records(ReluBackward0, (0,), "result = result")
 def relu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)

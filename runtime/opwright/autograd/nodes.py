@@ -21,6 +21,7 @@ from opwright.arrays.devices import Array, Device, shape_of
 from opwright.arrays.dtypes import INEXACT, DType
 from opwright.arrays.layouts import Shape
 from opwright.autograd.hooks import RemovableHandle, add_hook
+from opwright.core import fast
 from opwright.dispatch.kernel_sources import gradient_text, recorded_by
 from opwright.errors import ContractError
 from opwright.keys import GRAD
@@ -35,7 +36,7 @@ __all__ = [
     "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
-next_sequence: Final = itertools.count().__next__
+next_sequence: Final = itertools.count().__next__ if fast is None else fast.next_sequence
 Edge = Any  # a Node with one output, or (node, number)
 Output = tuple[Shape, DType, Device | None]  # no device: it is not looked at
 Gradient = Any  # a Tensor or None

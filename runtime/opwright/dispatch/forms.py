@@ -21,7 +21,7 @@ from opwright.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatch.generated import Overloaded
 
-__all__ = ["plan", "stub"]
+__all__ = ["operator_stub", "plan", "stub"]
 
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...]]
@@ -29,6 +29,7 @@ Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, .
 # What a form takes for an argument: `Kind` in runtime/fast/form.c.
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS = range(8)
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
+_OPERANDS: Final = frozenset((Tensor, int, float, bool))
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 
@@ -37,6 +38,23 @@ def stub(function: Function, callee: Operator | Overloaded) -> Function:
     if fast is None:
         return function
     made: Function = fast.Stub(function, functools.partial(plan, callee))
+    return made
+
+
+def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
+    """Return what is called for a Python operator, whose function calls the one that is found, of operands that are
+    numbers or Tensors."""
+    if fast is None:
+        return function
+
+    def plan_of_found(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        found: Any = find()
+        if type(found) is not fast.Stub or any(type(value) not in _OPERANDS for value in args):
+            return None
+        planned: Plan | None = found.plan(args, kwargs)
+        return planned
+
+    made: Function = fast.Stub(function, plan_of_found)
     return made
 
 

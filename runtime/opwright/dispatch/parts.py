@@ -13,10 +13,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from opwright.dispatch.batching_rules import BATCHING
+from opwright.dispatch.forms import operator_stub
 from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import Row, WrapperRow
@@ -172,17 +173,29 @@ class Later:
         return function if instance is None else function.__get__(instance, owner)
 
 
-def install_methods(cls: type, ops: ModuleType, methods: Mapping[str, str], functions: Mapping[str, Function]) -> None:
+def install_methods(
+    cls: type,
+    ops: ModuleType,
+    methods: Mapping[str, str],
+    functions: Mapping[str, Function],
+    operators: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Give a class the methods that neither it nor a base but `object` has: `functions` as they are, and the `methods`
-    of the parts of `ops`, `"add": "pointwise"` or `"is": "pointwise.is_"`."""
+    of the parts of `ops`, `"add": "pointwise"` or `"is": "pointwise.is_"`. `operators` says likewise which function
+    the one for a Python operator calls."""
     known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
     for name, function in functions.items():
         if name not in known:
-            setattr(cls, name, function)
+            home = operators.get(name)
+            setattr(cls, name, function if home is None else operator_stub(function, _finder_at(ops, home, name)))
     for name, home in methods.items():
         if name not in known:
-            part, _, other = home.partition(".")
-            setattr(cls, name, Later(cls, name, _finder(f"{ops.__name__}.{part}", other or name)))
+            setattr(cls, name, Later(cls, name, _finder_at(ops, home, name)))
+
+
+def _finder_at(ops: ModuleType, home: str, name: str) -> Callable[[], Function]:
+    part, _, other = home.partition(".")
+    return _finder(f"{ops.__name__}.{part}", other or name)
 
 
 def _finder(module: str, name: str) -> Callable[[], Function]:
