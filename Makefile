@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 ORACLE ?=
+PURE ?=
 
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
 WITH_ORACLE := $(VENV)-oracle
@@ -10,6 +11,10 @@ RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1))).json
 INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
 LOG := pip.log
+# What says that the compiled core is built for an environment's Python, or that it cannot be.
+CORE := $(VENV)/.core
+CORE_ORACLE := $(WITH_ORACLE)/.core
+CORE_SOURCES := setup.py $(wildcard runtime/fast/*.c runtime/fast/*.h)
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 
@@ -19,7 +24,7 @@ help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
-generate: $(INSTALLED)  ## write generated/opwright_aten anew, if schemas or templates changed
+generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or templates changed; build the compiled core
 	$(VENV)/bin/opwright generate
 
 check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
@@ -29,15 +34,16 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest tests/test_structure.py tests/test_rooms.py tests/test_generator_structure.py
 
+test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
-test: $(INSTALLED)  ## the tests; with ORACLE=1 those that compare with PyTorch, in an environment of their own
+test: $(CORE)  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment; PURE=1: in Python alone
 	$(VENV)/bin/pytest -n auto --record=$(call RECORD,$(VENV))
 else
-test: $(INSTALLED_ORACLE)
+test: $(CORE_ORACLE)
 	$(WITH_ORACLE)/bin/pytest -n auto --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
-bench: $(INSTALLED_ORACLE)  ## the budgets, measured against PyTorch
+bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch
 	$(WITH_ORACLE)/bin/python -m benchmarks
 
 demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
@@ -60,4 +66,10 @@ $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
+	@touch $@
+
+$(CORE): $(INSTALLED)
+$(CORE_ORACLE): $(INSTALLED_ORACLE)
+$(CORE) $(CORE_ORACLE): $(CORE_SOURCES)
+	@$(@D)/bin/python setup.py --quiet build_ext --inplace
 	@touch $@

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import BaseError
+from setuptools.errors import BaseError, CCompilerError
 
 SOURCES = Path("runtime", "fast")
-FLAGS = ["-std=c11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror=implicit-function-declaration"]
+FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 
 class BuildCore(build_ext):
@@ -22,29 +22,22 @@ class BuildCore(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Build it where that is possible."""
+        if problem := _unsupported():
+            _left_out(problem)
+            return
         import numpy
 
-        if problem := _unsupported():
-            self._left_out(problem)
-            return
         ext.include_dirs.append(numpy.get_include())
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
         try:
             super().build_extension(ext)
-        except (BaseError, OSError) as error:
-            self._left_out(str(error))
+        except (BaseError, CCompilerError, OSError) as error:
+            _left_out(str(error))
 
-    def copy_extensions_to_source(self) -> None:
-        """Put it beside the Python it belongs to, if it was built."""
-        if all(Path(self.get_ext_fullpath(ext.name)).exists() for ext in self.extensions) or not self._was_left_out:
-            super().copy_extensions_to_source()
 
-    _was_left_out = False
-
-    def _left_out(self, problem: str) -> None:
-        self._was_left_out = True
-        print(f"opwright._fast is not built, Python runs in its place: {problem.splitlines()[0]}", file=sys.stderr)
+def _left_out(problem: str) -> None:
+    print(f"opwright._fast is not built, Python runs in its place: {problem.splitlines()[0]}", file=sys.stderr)
 
 
 def _unsupported() -> str:

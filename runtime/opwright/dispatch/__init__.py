@@ -6,6 +6,7 @@ import sys
 from typing import Any, TextIO
 
 from opwright import plugins
+from opwright.core import Core, core
 from opwright.dispatch.kernel_forms import Registration, Unbound, fallthrough_kernel
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet
@@ -19,7 +20,7 @@ from opwright.state import below_autograd, enable_python_dispatcher, exclude_key
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "dump", "enable_python_dispatcher",
+    "Core", "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "core", "dump", "enable_python_dispatcher",
     "exclude_keys", "fallthrough_kernel", "include_keys", "keys", "redispatch", "registrations", "table",
 ]  # fmt: skip
 

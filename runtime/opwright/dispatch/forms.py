@@ -49,7 +49,7 @@ def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
 
     def plan_of_found(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         found: Any = find()
-        if type(found) is not fast.Stub or any(type(value) not in _OPERANDS for value in args):
+        if type(found) is not fast.Stub or type(args[0]) is not Tensor or type(args[-1]) not in _OPERANDS:
             return None
         planned: Plan | None = found.plan(args, kwargs)
         return planned

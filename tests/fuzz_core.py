@@ -1,0 +1,136 @@
+"""Random calls of what the compiled core serves, compared with another process that runs the Python in its place.
+
+Run by hand, also with sanitizers: `runtime/fast/README.md` says how. `python tests/fuzz_core.py CALLS SEED`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import opwright
+from opwright.core import fast
+
+NAMES = (
+    "add", "sub", "mul", "div", "maximum", "atan2", "pow", "remainder", "eq", "lt", "logical_and", "bitwise_and", "exp",
+    "log", "sqrt", "neg", "abs", "sin", "tanh", "reciprocal", "isnan", "sum", "mean", "amax", "cat", "softmax", "where",
+    "clamp", "transpose", "permute", "zeros", "full", "matmul", "copysign", "floor", "rsub",
+)  # fmt: skip
+DTYPES = (np.float32, np.float64, np.int64, np.int32, np.bool_, np.complex64, np.float16, np.uint8)
+SHAPES = ((4,), (4,), (4,), (2, 3), (3,), (1,), (), (0,), (600,), (2, 2))
+SYMBOLS = (
+    "__add__", "__rsub__", "__mul__", "__truediv__", "__eq__", "__lt__", "__neg__", "__pow__", "__and__",
+)
+METHODS = ("add_", "mul_", "view", "add", "__iadd__", "sum", "exp_", "copy_", "reshape", "clone")
+
+
+class Sub(opwright.Tensor):
+    """A subclass, which the core leaves to the Python."""
+
+
+def value(draw: random.Random) -> Any:
+    """Return an argument of any kind."""
+    kind = draw.randrange(16)
+    if kind < 9:
+        found = opwright.from_numpy(array(draw))
+        if draw.randrange(4) == 0 and found.is_floating_point():
+            found.requires_grad_()
+        if draw.randrange(6) == 0 and found.ndim:
+            found = found[: max(1, len(found) // 2)] if draw.randrange(2) else found.view(found.shape)
+        return found.as_subclass(Sub) if draw.randrange(20) == 0 else found
+    if kind < 11:
+        plain = array(draw)
+        return plain.astype(plain.dtype.newbyteorder()) if draw.randrange(30) == 0 else plain
+    numbers: list[Any] = [0, 1, 2, -1, 2**40, 2**63, 2**70, 0.5, -0.0, 1e300, 1e-320, float("nan"), float("inf"), True]
+    others: list[Any] = [None, 1j, "floor", opwright.float64, [0], [1, 0], [2, 2], (1, 0), np.float64(2), int]
+    return draw.choice(numbers if kind < 14 else others)
+
+
+def array(draw: random.Random) -> np.ndarray[Any, Any]:
+    """Return an array of some dtype, shape, layout and odd values."""
+    kind, shape = draw.choice(DTYPES), draw.choice(SHAPES)
+    values = [draw.choice((0, 1, 2, 3, -1, 100)) for _ in range(int(np.prod(shape)))]
+    with np.errstate(all="ignore"):
+        found = np.array(values).astype(kind).reshape(shape)
+    if found.dtype.kind == "f" and draw.randrange(4) == 0 and found.size:
+        found.flat[0] = draw.choice((np.nan, np.inf, -0.0))
+    if draw.randrange(8) == 0 and found.ndim:
+        return np.repeat(found, 2, axis=-1)[..., ::2]
+    return found
+
+
+def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a call gave or raised, in a form that compares."""
+    try:
+        return described(function(*args, **kwargs))
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def described(found: Any) -> Any:
+    """Return all that can be seen of a result."""
+    if isinstance(found, opwright.Tensor):
+        node = found.grad_fn and (found.grad_fn.name(), [type(each).__name__ for each in found.grad_fn.edges])
+        return type(found).__name__, found.keys, node, described(found.array)
+    if isinstance(found, np.ndarray):
+        return found.shape, found.strides, str(found.dtype), found.tobytes()
+    return [described(each) for each in found] if isinstance(found, list | tuple) else repr(type(found))
+
+
+def outcomes(calls: int, seed: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the call, and what came of it and is left of the arguments."""
+    draw = random.Random(seed)
+    functions = [getattr(opwright, name) for name in NAMES]
+    functions += [getattr(opwright.Tensor, name) for name in (*SYMBOLS, *METHODS)]
+    for _ in range(calls):
+        function = draw.choice(functions)
+        args = tuple(value(draw) for _ in range(draw.choice((1, 1, 2, 2, 2, 3))))
+        names = ("alpha", "dim", "dtype", "other", "nonsense")
+        kwargs = {draw.choice(names): value(draw)} if draw.randrange(9) == 0 else {}
+        block: Any = draw.choice((opwright.no_grad, contextlib.nullcontext, contextlib.nullcontext, raising))
+        with block():
+            found = outcome(function, args, kwargs)
+        yield (function, args, kwargs), (found, [described(each) for each in args])
+
+
+def raising() -> Any:
+    """Return a block in which NumPy raises where it warns else."""
+    return np.errstate(all="raise")
+
+
+def digest(found: Any) -> str:
+    """Return a line for an outcome."""
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
+
+def compare(calls: int, seed: int) -> None:
+    """Make calls here, and in a process that runs Python alone. Raises AssertionError at the first that differs."""
+    command = [sys.executable, __file__, str(calls), str(seed), "alone"]
+    environment = {**os.environ, "OPWRIGHT_PURE": "1", "LD_PRELOAD": ""}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as python:
+        assert python.stdout is not None
+        for number, (call, found) in enumerate(outcomes(calls, seed)):
+            if (line := python.stdout.readline().strip()) != digest(found):
+                python.kill()
+                raise AssertionError(f"call {number} differs ({line or 'Python ended'}): {str(call):.2000}\n{str(found):.2000}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    count, start = int(sys.argv[1]), int(sys.argv[2])
+    if sys.argv[3:]:
+        for _, found in outcomes(count, start):
+            print(digest(found))
+    else:
+        assert fast is not None, opwright.dispatch.core().reason
+        compare(count, start)
+        print(f"{count} calls, none differs")

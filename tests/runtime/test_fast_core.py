@@ -1,0 +1,384 @@
+"""The compiled core: it serves what the Python serves, keeps no reference and no memory, and gives way where it must."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright.core import VERSION, fast
+from opwright.library import Library
+
+compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
+FUZZ = Path(__file__).parents[1] / "fuzz_core.py"
+
+
+def in_process(code: str, **environment: str) -> str:
+    """Run code in another process; return what it printed."""
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "OPWRIGHT_PURE": "", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout + found.stderr
+
+
+def ones(*shape: int, grad: bool = False) -> opwright.Tensor:
+    return opwright.ones(*shape).requires_grad_(grad)
+
+
+# -- the choice
+
+
+def test_python_runs_where_that_is_asked_for() -> None:
+    said = in_process("import opwright; print(*opwright.dispatch.core(), sep='|')", OPWRIGHT_PURE="1")
+    assert said == "python|OPWRIGHT_PURE=1 is set\n"
+
+
+def test_what_runs_is_said() -> None:
+    name, reason = opwright.dispatch.core()
+    assert name == ("python" if fast is None else "fast")
+    assert reason
+
+
+def test_an_extension_of_another_version_gives_way_with_one_line() -> None:
+    said = in_process(
+        f"""
+        import sys, types
+        sys.modules["opwright._fast"] = types.SimpleNamespace(VERSION={VERSION + 1})
+        import opwright
+        print((opwright.ones(2) + 1).tolist(), opwright.dispatch.core().name)
+        """
+    )
+    assert "[2.0, 2.0] python" in said
+    assert said.count("build it again with `make generate`") == 1
+
+
+def test_an_extension_that_does_not_load_gives_way() -> None:
+    said = in_process(
+        """
+        import sys
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == "opwright._fast":
+                    raise ImportError("undefined symbol: x")
+        sys.meta_path.insert(0, Finder())
+        import opwright
+        print(opwright.dispatch.core().reason)
+        """
+    )
+    assert said == "opwright._fast cannot be loaded: undefined symbol: x\n"
+
+
+@compiled
+def test_subinterpreters_are_refused() -> None:
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    del interpreters
+    said = in_process(
+        f"""
+        import _xxsubinterpreters as interpreters, importlib.util
+        code = '''
+        import importlib.machinery, importlib.util
+        loader = importlib.machinery.ExtensionFileLoader("opwright._fast", {fast.__file__!r})
+        spec = importlib.util.spec_from_loader("opwright._fast", loader)
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            print(error)
+        '''
+        import textwrap
+        interpreters.run_string(interpreters.create(), textwrap.dedent(code))
+        """
+    )
+    assert "main interpreter" in said or "subinterpreters" in said
+
+
+# -- Tensor
+
+
+def test_slots_are_slots() -> None:
+    made = opwright.Tensor.__new__(opwright.Tensor)
+    with pytest.raises(AttributeError, match="array"):
+        _ = made.array
+    made.array = np.ones(2, np.float32)
+    del made.array
+    with pytest.raises(AttributeError):
+        del made.array
+    with pytest.raises(AttributeError):
+        made.nonsense = 1  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        opwright.Tensor(1, 2, 3, nonsense=4)  # type: ignore[call-arg]
+
+
+def test_weak_references_and_cycles() -> None:
+    x = ones(3)
+    found = weakref.ref(x)
+    called: list[int] = []
+    weakref.finalize(x, called.append, 1)
+    del x
+    assert found() is None
+    assert called == [1]
+    x = ones(3)
+    x.array = [x]  # type: ignore[assignment]
+    found = weakref.ref(x)
+    del x
+    gc.collect()
+    assert found() is None
+
+
+class Kept(opwright.Tensor):
+    """A subclass whose instances come back once."""
+
+    saved: list[Any] = []  # noqa: RUF012
+
+    def __del__(self) -> None:
+        self.saved.append(self)
+
+
+def test_subclasses_with_attributes_and_finalizers() -> None:
+    x = ones(3).as_subclass(Kept)
+    x.note = "here"  # type: ignore[attr-defined]
+    del x
+    (back,) = Kept.saved
+    assert (back.note, back.tolist()) == ("here", [1.0, 1.0, 1.0])
+    Kept.saved.clear()
+    del back
+    assert Kept.saved == []  # a finalizer runs once
+    assert type(ones(2) + ones(2)) is opwright.Tensor
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies(copied: Callable[[Any], Any]) -> None:
+    x = ones(2, 3, grad=True)
+    assert copied(x).tolist() == x.tolist()
+    assert copied(x).requires_grad
+
+
+def test_chains_of_tensors_are_freed_without_recursion() -> None:
+    x = ones(1)
+    for _ in range(200_000):
+        other = opwright.Tensor.__new__(opwright.Tensor)
+        other.edge = x
+        x = other
+    del x, other
+
+
+def test_deep_graphs_are_freed_without_recursion() -> None:
+    x = ones(2, grad=True)
+    y = x
+    for _ in range(200_000):
+        y = y + 1.0
+    alive = weakref.ref(y)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 1.0]
+    del y
+    assert alive() is None
+
+
+# -- stubs
+
+
+def test_stubs_are_known_as_functions() -> None:
+    for function in (opwright.add, opwright.Tensor.add, opwright.ops.aten.add.Tensor.stub):
+        assert isinstance(function, types.FunctionType)
+        assert inspect.isfunction(function)
+        assert inspect.signature(function).parameters["alpha"].default == 1
+        assert function.__module__ == "opwright_aten.ops.pointwise"
+        assert repr(function).startswith("<function add")
+        assert "__name__" in dir(function)
+    assert opwright.add.__name__ == opwright.add.__qualname__ == "add"
+    assert pickle.loads(pickle.dumps(opwright.add)) is opwright.add
+    assert copy.deepcopy(opwright.add) is copy.copy(opwright.add) is opwright.add
+    bound = ones(2).add
+    assert bound(ones(2)).tolist() == [2.0, 2.0]
+    assert bound.__self__.tolist() == [1.0, 1.0]
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "positional": lambda: opwright.add(X, Y),
+    "named": lambda: opwright.add(X, other=Y),
+    "alpha": lambda: opwright.add(X, Y, alpha=2),
+    "number": lambda: opwright.mul(X, 2.5),
+    "int": lambda: X * 3,
+    "python operator": lambda: X + Y,
+    "reflected": lambda: 1.0 - X,
+    "comparison": lambda: X < Y,
+    "method": lambda: X.sub(Y),
+    "unary": lambda: opwright.exp(X),
+    "broadcast": lambda: X + opwright.ones(1),
+    "arrays": lambda: opwright.add(A, A),
+    "list": lambda: opwright.cat([X, Y]),
+    "list of ints": lambda: opwright.sum(M, [0]),
+    "dtype": lambda: opwright.sum(X, dtype=opwright.float64),
+    "recorded": lambda: G + Y,
+    "recorded, saved": lambda: G * G,
+    "recorded, result": lambda: opwright.exp(G),
+    "backward": lambda: (G * Y).sum().backward(),
+    "no_grad": lambda: without_grad(),
+    "subclass": lambda: X.as_subclass(Kept) + Y if False else X + Y,
+    "in place": lambda: opwright.ones(4).add_(Y),
+    "error": lambda: refused(),
+    "divided by zero": lambda: X / 0.0,
+}
+A = np.ones(4, np.float32)
+X, Y, M, G = ones(4), ones(4), ones(2, 2), ones(4, grad=True)
+
+
+def without_grad() -> opwright.Tensor:
+    with opwright.no_grad():
+        return G + Y
+
+
+def refused() -> None:
+    for args in ((X, "no"), (X,), (X, Y, Y, Y), (X, opwright.ones(3))):
+        with pytest.raises((TypeError, RuntimeError, ValueError)):
+            opwright.add(*args)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_keep_no_reference_and_no_memory(name: str) -> None:
+    call = CALLS[name]
+    watched = (X, Y, M, G, A, X.array, X.keys, None, True, 1, opwright.add, type(X), np.dtype("float32"), np.add)
+    few = 200 if name in ("error", "backward") else 10_000
+
+    def counts() -> list[int]:
+        gc.collect()
+        return [sys.getrefcount(each) for each in watched]
+
+    for _ in range(40):
+        call()
+    before, blocks = counts(), sys.getallocatedblocks()
+    for _ in range(few):
+        call()
+    after = counts()
+    assert [new - old for old, new in zip(before, after, strict=True) if abs(new - old) > 60] == []
+    assert sys.getallocatedblocks() - blocks < few // 4
+
+
+def test_kernels_registered_later_serve_calls_of_known_forms() -> None:
+    x = ones(4)
+    for _ in range(5):
+        assert opwright.add(x, x).tolist() == [2.0] * 4
+    library = Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        library.impl("add.Tensor", lambda self, other, *, alpha=1: opwright.full_like(self, 7.0), "CPU")
+    assert opwright.add(x, x).tolist() == (x + x).tolist() == x.add(x).tolist() == [7.0] * 4
+    library._destroy()
+    assert opwright.add(x, x).tolist() == (x + x).tolist() == [2.0] * 4
+
+
+def test_modes_change_calls_of_known_forms() -> None:
+    x = ones(4, grad=True)
+    for _ in range(3):
+        assert opwright.add(x, x).requires_grad
+        with opwright.no_grad():
+            assert not opwright.add(x, x).requires_grad
+        with opwright.inference_mode():
+            assert opwright.add(x, x).is_inference()
+    assert opwright.func.vmap(opwright.add)(ones(3, 4), ones(3, 4)).tolist() == [[2.0] * 4] * 3
+
+
+def test_lists_among_defaults_are_new_for_each_call() -> None:
+    library = Library("fast_core", "DEF")
+    library.define("collect(Tensor self, int[2] sizes=1) -> Tensor")
+    seen: list[list[int]] = []
+
+    def collect(self: opwright.Tensor, sizes: list[int]) -> opwright.Tensor:
+        seen.append(sizes)
+        sizes.append(5)
+        return self.clone()
+
+    library.impl("collect", collect, "CPU")
+    for _ in range(4):
+        opwright.ops.fast_core.collect(ones(2), [2, 2])
+    assert seen == [[2, 2, 5]] * 4
+
+
+def test_numpy_reports_what_went_wrong_in_its_loops() -> None:
+    x, zero = ones(4), opwright.zeros(4)
+    assert (x / zero).tolist() == [float("inf")] * 4
+    for _ in range(3):
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            opwright.div(x, zero)
+        assert opwright.div(x, x).tolist() == [1.0] * 4
+    with np.errstate(divide="warn"), pytest.warns(RuntimeWarning, match="divide by zero"):
+        opwright.div(x, zero)
+
+
+@pytest.mark.parametrize("number", [2.5, 3, 1e39, 1e-50, 2**53 + 1, 2**70, float("nan"), -0.0, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int32, np.float16])
+def test_numbers_are_rounded_as_numpy_rounds_them(number: float, dtype: Any) -> None:
+    array = np.array([1, 2, 3], dtype)
+    x = opwright.from_numpy(array)
+    expected = outcome(lambda: opwright.ops.aten.mul.Scalar.call(x, number))
+    for _ in range(3):
+        assert outcome(lambda: opwright.mul(x, number)) == expected
+
+
+def outcome(call: Callable[[], opwright.Tensor]) -> tuple[str, object]:
+    with np.errstate(all="ignore"):
+        try:
+            found = call().numpy()
+        except Exception as error:
+            return type(error).__name__, str(error)
+        return str(found.dtype), found.tobytes()
+
+
+def test_sixteen_threads() -> None:
+    x, wrong, stop = ones(2000, grad=True), [], threading.Event()
+
+    def work(number: int) -> None:
+        try:
+            for _ in range(200):
+                y = (x * float(number) + x).sum()
+                if y.item() != 2000.0 * (number + 1):
+                    wrong.append(y.item())
+                with opwright.no_grad():
+                    if (x + x).requires_grad:
+                        wrong.append("recorded")
+        except Exception as error:
+            wrong.append(error)
+
+    def disturb() -> None:
+        while not stop.is_set():
+            opwright.ops.aten.mul.Tensor.forget_table_for_tests() if False else gc.collect(0)
+
+    other = threading.Thread(target=disturb)
+    other.start()
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    other.join()
+    assert wrong == []
+
+
+@compiled
+def test_random_calls_are_as_in_python() -> None:
+    """A few of those that `python tests/fuzz_core.py` makes by hand."""
+    said = in_process(f"import runpy, sys; sys.argv = ['', '1500', '5']; runpy.run_path({str(FUZZ)!r}, run_name='__main__')")
+    assert said == "1500 calls, none differs\n"
