@@ -28,7 +28,15 @@ NAMES = (
 DTYPES = (np.float32, np.float64, np.int64, np.int32, np.bool_, np.complex64, np.float16, np.uint8)
 SHAPES = ((4,), (4,), (4,), (2, 3), (3,), (1,), (), (0,), (600,), (2, 2))
 SYMBOLS = (
-    "__add__", "__rsub__", "__mul__", "__truediv__", "__eq__", "__lt__", "__neg__", "__pow__", "__and__",
+    "__add__",
+    "__rsub__",
+    "__mul__",
+    "__truediv__",
+    "__eq__",
+    "__lt__",
+    "__neg__",
+    "__pow__",
+    "__and__",
 )
 METHODS = ("add_", "mul_", "view", "add", "__iadd__", "sum", "exp_", "copy_", "reshape", "clone")
 
@@ -121,7 +129,9 @@ def compare(calls: int, seed: int) -> None:
         for number, (call, found) in enumerate(outcomes(calls, seed)):
             if (line := python.stdout.readline().strip()) != digest(found):
                 python.kill()
-                raise AssertionError(f"call {number} differs ({line or 'Python ended'}): {str(call):.2000}\n{str(found):.2000}")
+                raise AssertionError(
+                    f"call {number} differs ({line or 'Python ended'}): {call!s:.2000}\n{found!s:.2000}"
+                )
 
 
 if __name__ == "__main__":

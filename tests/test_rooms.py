@@ -28,8 +28,8 @@ ROOMS = [
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (
-    "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "pytree", "state", "tags",
-    "types",
+    "core", "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "pytree", "state",
+    "tags", "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "linalg", "served", "special", "torch_alias")

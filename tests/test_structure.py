@@ -190,7 +190,7 @@ LISTED = [
     "schemas", "codegen/opwright_codegen", "codegen/opwright_codegen/targets", "templates", "generated/opwright_aten",
     "runtime/opwright", "tests", "benchmarks", "examples", "docs",
 ]  # fmt: skip
-UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README")
+UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README|_fast\..*\.(so|pyd)$")
 
 
 @pytest.mark.parametrize("folder", LISTED)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from opwright.amp.wrappers import autocast_wrapper
     from opwright.autograd.forward import or_zeros, sum_terms
     from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
+    from opwright.autograd.recorders import records
     from opwright.autograd.recording import (
         Kernel,
         check_inplace,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
         record_several,
         refuse_recording,
     )
-    from opwright.autograd.recorders import records
     from opwright.autograd.saved import (
         Saved,
         save,
@@ -124,8 +124,8 @@ __all__ = [
     "function_of", "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array",
     "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place",
     "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
-    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several",
-    "records", "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
+    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
+    "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
     "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all",
     "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
     "write_self",

@@ -1,4 +1,4 @@
-"""The compiled core: it serves what the Python serves, keeps no reference and no memory, and gives way where it must."""
+"""The compiled core: it serves what the Python serves, keeps no memory, and gives way where it must."""
 
 from __future__ import annotations
 
@@ -380,5 +380,7 @@ def test_sixteen_threads() -> None:
 @compiled
 def test_random_calls_are_as_in_python() -> None:
     """A few of those that `python tests/fuzz_core.py` makes by hand."""
-    said = in_process(f"import runpy, sys; sys.argv = ['', '1500', '5']; runpy.run_path({str(FUZZ)!r}, run_name='__main__')")
+    said = in_process(
+        f"import runpy, sys; sys.argv = ['', '1500', '5']; runpy.run_path({str(FUZZ)!r}, run_name='__main__')"
+    )
     assert said == "1500 calls, none differs\n"

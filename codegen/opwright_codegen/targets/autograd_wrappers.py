@@ -121,7 +121,9 @@ class WrapperBuilder:
         places = {argument.name: place for place, argument in enumerate(self.schema.arguments)}
         if self.schema.name.inplace or not self._is_fast or self._node.is_several or self._checks():
             return ""
-        if self._node.counts_inputs or any(tensors_in(self._arguments[each].type) is not Tensors.ONE for each in inputs):
+        if self._node.counts_inputs or any(
+            tensors_in(self._arguments[each].type) is not Tensors.ONE for each in inputs
+        ):
             return ""
         saved = [self._kept_text(slot, places) for slot in slots]
         if "" in saved:

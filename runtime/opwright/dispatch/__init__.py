@@ -20,8 +20,9 @@ from opwright.state import below_autograd, enable_python_dispatcher, exclude_key
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "Core", "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "core", "dump", "enable_python_dispatcher",
-    "exclude_keys", "fallthrough_kernel", "include_keys", "keys", "redispatch", "registrations", "table",
+    "Core", "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "core", "dump",
+    "enable_python_dispatcher", "exclude_keys", "fallthrough_kernel", "include_keys", "keys", "redispatch",
+    "registrations", "table",
 ]  # fmt: skip
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from opwright.core import fast
 from opwright.dispatch.conversion import base_type, is_int_list
 from opwright.dispatch.operator import Operator
+from opwright.keys import ARRAYS, DENSE_CPU
+from opwright.state import MODES
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, .
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS = range(8)
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 _OPERANDS: Final = frozenset((Tensor, int, float, bool))
+if fast is not None:
+    fast.configure(Tensor, np.ndarray, MODES, DENSE_CPU, ARRAYS)
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 

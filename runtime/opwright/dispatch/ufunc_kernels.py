@@ -1,6 +1,7 @@
 """The kernels that are one ufunc of NumPy's, which the compiled core runs by itself (`runtime/fast/kernel.c`).
 
-A generated package says which they are (`register.py`). The generated functions do the same, and serve what is uncommon.
+A generated package says which they are (`register.py`). The generated functions do the same, and serve what is
+uncommon.
 """
 
 from __future__ import annotations

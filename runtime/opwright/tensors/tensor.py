@@ -17,11 +17,10 @@ from opwright.arrays.formats import Layout
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
 from opwright.arrays.storage import Extra, Storage, storage_of
-from opwright.core import TensorBase, fast
+from opwright.core import TensorBase
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, ARRAYS, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
-from opwright.state import MODES
 from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 
 ndarray = np.ndarray
@@ -219,8 +218,6 @@ class Tensor(_Methods):
         same = self.shape == other.shape and self.stride() == other.stride()
         return same and self.data_ptr() == other.data_ptr()
 
-    # As a sequence
-
     def __len__(self) -> int:
         shape = shape_of(self.array)
         if not shape:
@@ -242,8 +239,6 @@ class Tensor(_Methods):
     __hash__ = object.__hash__
 
 
-if fast is not None:
-    fast.configure(Tensor, ndarray, MODES, DENSE_CPU, ARRAYS)
 _CPU = Device("cpu")
 _NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__

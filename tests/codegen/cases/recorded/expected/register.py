@@ -3,6 +3,8 @@
 
 A row is (operator, function, what serves it …). `"CPU+dense+arrays"` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
+`"ufunc add(0, 1) fc"` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
+negative place, -1 for the first, is that of a number), for those kinds of dtypes, where every other argument is 1.
 `"Autograd"`, `"ADInplaceOrView"` and `"autocast"` are wrappers of that name, `"-Autograd"` says that there is nothing
 to do, and `"forward"` that tangents go through it. What has another name or module is written out: (key, module,
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
@@ -12,10 +14,18 @@ function, …). A name that the schema declares, and that is bound to nothing, h
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("mul", "mul_default", "CPU+dense+arrays", "CUDA+dense", "Meta+dense", "Autograd"),
+        (
+            "mul",
+            "mul_default",
+            "CPU+dense+arrays",
+            "ufunc multiply(0, 1) biufc",
+            "CUDA+dense",
+            "Meta+dense",
+            "Autograd",
+        ),
         ("mul.out", "mul_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
-        ("exp", "exp", "CPU+dense+arrays", "Meta+dense", "Autograd"),
-        ("less", "less", "CPU+dense+arrays", "Meta+dense", "-Autograd", "forward"),
+        ("exp", "exp", "CPU+dense+arrays", "ufunc exp(0) fc", "Meta+dense", "Autograd"),
+        ("less", "less", "CPU+dense+arrays", "ufunc less(0, 1) biuf", "Meta+dense", "-Autograd", "forward"),
         ("scale", "scale", "CPU", "Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
         ("join", "join", "CPU", "Autograd"),
         ("pick", "pick", "CPU", "Autograd"),

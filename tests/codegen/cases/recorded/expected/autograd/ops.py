@@ -28,6 +28,7 @@ from opwright.abi import (
     rebase_history,
     record,
     record_several,
+    records,
     refuse_recording,
     save,
     save_all,
@@ -63,6 +64,7 @@ class MulBackward0(Recorded):
 
 
 # mul(Tensor self, Tensor other) -> Tensor
+@records(MulBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
 def mul_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -115,6 +117,7 @@ class ExpBackward0(Recorded):
 
 
 # exp(Tensor self) -> Tensor
+@records(ExpBackward0, (0,), "result = result")
 def exp(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
