@@ -55,6 +55,9 @@ PyTypeObject *make_tensor_base(PyObject *module);
 int adopt_tensor(PyTypeObject *type);
 PyObject *wrap_simple(PyObject *array);
 
+/* node.c */
+void adopt_node(PyTypeObject *type);
+
 /* modes.c */
 int apply_modes(int64_t *keys, int *is_on);
 

@@ -22,8 +22,25 @@ int loops_ready(void) {
     return PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
 }
 
-PyObject *array_shape(PyObject *array) {
-    return PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)array), PyArray_DIMS((PyArrayObject *)array));
+/* The shape that was asked for last: calls that follow each other often have the same. */
+static PyObject *known_shape = NULL;
+static int known_ndim = -1;
+static npy_intp known_dims[4];
+
+PyObject *array_shape(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    int ndim = PyArray_NDIM(array);
+    size_t size = (size_t)ndim * sizeof(npy_intp);
+    if (ndim == known_ndim && memcmp(known_dims, PyArray_DIMS(array), size) == 0) {
+        return Py_NewRef(known_shape);
+    }
+    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(array));
+    if (shape != NULL && ndim > 0 && ndim <= 4) {
+        memcpy(known_dims, PyArray_DIMS(array), size);
+        known_ndim = ndim;
+        Py_XSETREF(known_shape, Py_NewRef(shape));
+    }
+    return shape;
 }
 
 PyObject *array_dtype(PyObject *array) {

@@ -313,6 +313,7 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     made->below = Py_NewRef(below);
     made->node_type = (PyTypeObject *)Py_NewRef(node_class);
     made->total = total;
+    adopt_node(made->node_type);
     if (read_edges(made, edges) < 0 || read_savings(made, savings) < 0) {
         Py_DECREF(made);
         return NULL;
