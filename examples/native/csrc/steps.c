@@ -22,8 +22,8 @@
 ADAMW_STEP(adamw_step_f32, float, sqrtf)
 ADAMW_STEP(adamw_step_f64, double, sqrt)
 
-/* Of any strides: the last dimension is a loop, those before it count like the digits of a number. */
-#define SCALE(NAME, T)                                                                                                 \
+/* Of any strides: indices count like the digits of a number. W: in which products of integers may wrap. */
+#define SCALE(NAME, T, W)                                                                                              \
     int NAME(T *self, int self_ndim, const int64_t *self_shape, const int64_t *self_strides, T by)                     \
     {                                                                                                                  \
         int64_t index[64] = {0};                                                                                       \
@@ -31,7 +31,7 @@ ADAMW_STEP(adamw_step_f64, double, sqrt)
             if (!self_shape[i])                                                                                        \
                 return 0;                                                                                              \
         for (int dim = 0; dim >= 0;) {                                                                                 \
-            *self *= by;                                                                                               \
+            *self = (T)((W)*self * (W)by);                                                                             \
             for (dim = self_ndim - 1; dim >= 0; dim--) {                                                               \
                 self += self_strides[dim];                                                                             \
                 if (++index[dim] < self_shape[dim])                                                                    \
@@ -43,7 +43,7 @@ ADAMW_STEP(adamw_step_f64, double, sqrt)
         return 0;                                                                                                      \
     }
 
-SCALE(scale_i64, int64_t)
-SCALE(scale_f32, float)
-SCALE(scale_f64, double)
-SCALE(scale_c128, double _Complex)
+SCALE(scale_i64, int64_t, uint64_t)
+SCALE(scale_f32, float, float)
+SCALE(scale_f64, double, double)
+SCALE(scale_c128, double _Complex, double _Complex)
