@@ -11,7 +11,7 @@ from typing import Final
 from opwright_codegen.bindings.bind import Binding, Native
 from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.targets.native_arguments import C_TYPES, parameters
-from opwright_codegen.targets.native_facts import looks_like
+from opwright_codegen.targets.native_facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer
 
 __all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels", "digest"]
@@ -33,7 +33,7 @@ class CFunction:
 @dataclass(frozen=True, slots=True)
 class CKernel:
     """A kernel with its functions. `declaration` and `doc` are text of the schema. `like` is the argument that its one
-    result looks like, where that is known: then the shim may allocate it.
+    result looks like, where that is known: then the shim may allocate it. `shapes` are those of results.
     """
 
     native: Native
@@ -41,6 +41,7 @@ class CKernel:
     doc: str
     functions: tuple[CFunction, ...]
     like: str | None
+    shapes: tuple[ShapeOf | None, ...]
 
 
 def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
@@ -52,14 +53,19 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
             schema = binding.base.schema
             functions = tuple(_function(native, dtype) for dtype in native.dtypes)
             found[native.name] = CKernel(
-                native, schema.text or str(schema), binding.base.doc, functions, looks_like(native, meta)
+                native,
+                schema.text or str(schema),
+                binding.base.doc,
+                functions,
+                looks_like(native, meta),
+                shapes_of(native, meta),
             )
     return list(found.values())
 
 
 def digest(kernels: Sequence[CKernel]) -> str:
     """Return what tells a library that was built for these kernels from one built for others."""
-    described = [(kernel.native, kernel.functions, kernel.like) for kernel in kernels]
+    described = [(kernel.native, kernel.functions, kernel.like, kernel.shapes) for kernel in kernels]
     return sha256(repr((SHIM_VERSION, described)).encode()).hexdigest()[:16]
 
 

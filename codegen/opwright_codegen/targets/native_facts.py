@@ -11,7 +11,7 @@ from opwright_codegen.bindings.metas import Meta, Plans
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference
 from opwright_codegen.schema.model import SchemaKind
 
-__all__ = ["NativeFacts", "looks_like", "native_facts"]
+__all__ = ["NativeFacts", "ShapeOf", "looks_like", "native_facts", "shapes_of"]
 
 # The dtypes that `pointwise` computes and returns as they are, by its `kind`; an absent kind has none.
 _ALL: Final = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
@@ -47,6 +47,40 @@ class NativeFacts:
     def takes_plain_arrays(self) -> bool:
         """Whether there is a shim for plain arrays: they stand for Tensors that are surely there."""
         return not self.writes and not any(a.is_optional for a in self.kernel.arguments if a.sort == "array")
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOf:
+    """The shape of a result as C can tell it: that of an array, without the dimension `dim`, or with 1 for it."""
+
+    array: str
+    dim: int | None = None
+    keeps: bool = False
+
+
+def shapes_of(kernel: Native, meta: Meta) -> tuple[ShapeOf | None, ...]:
+    """Return the shape of each result; None where `meta` alone tells it."""
+    if not isinstance(meta, Plans) or len(meta.formulas) != kernel.outputs:
+        return (None,) * kernel.outputs
+    there = {a.name for a in kernel.arguments if a.sort == "array" and not a.is_optional}
+    return tuple(_shape_of(formula, there) for formula in meta.formulas)
+
+
+def _shape_of(formula: Formula, arrays: set[str]) -> ShapeOf | None:
+    match formula:
+        case Call(Reference(Kind.RULE, "like"), (Reference(Kind.ARGUMENT, name),)) if name in arrays:
+            return ShapeOf(name)
+        case Call(Reference(Kind.RULE, "reduce"), (Reference(Kind.ARGUMENT, name), Constant(int() as dim)), words) if (
+            name in arrays and type(dim) is int and not any(word in ("dim", "keepdim") for word, _ in words)
+        ):
+            return ShapeOf(name, dim)
+        case Call(
+            Reference(Kind.RULE, "reduce"),
+            (Reference(Kind.ARGUMENT, name), Constant(int() as dim), Constant(bool() as keeps)),
+        ) if name in arrays and type(dim) is int:
+            return ShapeOf(name, dim, keeps)
+        case _:
+            return None
 
 
 _WAYS: Final = {SchemaKind.FUNCTIONAL: "new", SchemaKind.OUT: "out", SchemaKind.INPLACE: "inplace"}

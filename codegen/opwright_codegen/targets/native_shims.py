@@ -153,7 +153,7 @@ class _ShimWriter:
 
     def _allocated(self, out: _Array) -> Iterator[str]:
         """Yield what makes the result, or checks the array that is given for it."""
-        like = next(each for each in self._operands if self._native.arguments[each.place].name == self._kernel.like)
+        like = self._operand(self._kernel.like or "")
         is_free = self._native.convention == "strided"
         order = f"!PyArray_IS_C_CONTIGUOUS({like.name})" if is_free else ""
         given = f"!is_in_order({out.name})" if is_free else f"!PyArray_IS_C_CONTIGUOUS({out.name})"
@@ -177,6 +177,9 @@ class _ShimWriter:
             # (a new array has strides in elements, and one that is given is behaved)
             yield line.replace("return unserved();", f"{{\n    Py_DECREF({out.name});\n    return unserved();\n}}")
 
+    def _operand(self, name: str) -> _Array:
+        return next(each for each in self._operands if self._native.arguments[each.place].name == name)
+
     def _given(self) -> Iterator[str]:
         """Yield the checks of the arrays that are given for results."""
         for position, out in enumerate(self._outs):
@@ -185,6 +188,12 @@ class _ShimWriter:
             yield from self._formed(out)
             if self._native.convention == "elementwise":
                 yield unless(f"!have_same_shape({out.name}, {self._shaped.name})")
+            elif shape := self._kernel.shapes[position]:
+                array = self._operand(shape.array).name
+                if shape.dim is None:
+                    yield unless(f"!have_same_shape({out.name}, {array})")
+                else:
+                    yield unless(f"!is_reduced({out.name}, {array}, {shape.dim}, {int(shape.keeps)})")
             yield from (unless(self._meet(out, other)) for other in (*self._operands, *self._outs[:position]))
 
     def _meet(self, first: _Array, second: _Array) -> str:

@@ -3,7 +3,7 @@
 
 from opwright.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "166d9c57a76c8e0a")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "c2e8181a43c17988")
 
 axpy = _LIBRARY.kernel(
     "axpy",
