@@ -77,9 +77,8 @@ def test_the_header_can_be_read_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", CXX_COMPILERS)
 def test_kernels_may_be_written_in_cxx(tmp_path: Path, compiler: list[str]) -> None:
     """The header declares functions of C there, too."""
-    text = (
-        '#include "demo_kernels.h"\nint halve_f32(int64_t n, float *self) { return n && self ? 0 : demo_fail(""); }\n'
-    )
+    body = "int halve_f32(int64_t n, const float *self, float *out) { return n && self ? (int)*out : 0; }"
+    text = f'#include "demo_kernels.h"\n{body}\nint other() {{ return demo_fail(""); }}\n'
     assert {"halve_f32", "demo_fail"} <= symbols(compiled(tmp_path, text, compiler=compiler, ending="cpp"))
 
 
