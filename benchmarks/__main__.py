@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation")
+PARTS = ("breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation")
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ MODULE: Final = "native"
 class NativeShimBuilder(ShimBuilder):
     """The builder of the general shim of one binding."""
 
-    def _call(self, out: str = "") -> Formula:
+    def kernel_call(self, out: str = "") -> Formula:
         kernel = self.binding.kernel
         assert isinstance(kernel, Native)
         plans = [f"plan{number}" for number in range(kernel.outputs)]
