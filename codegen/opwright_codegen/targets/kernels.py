@@ -126,7 +126,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     for binding in own:
         stub = general[binding.view.name]
         facts = native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
-        has_arrays = isinstance(facts, DenseFacts | NativeFacts) and not facts.writes and backend.has_plain_arrays
+        has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
             namer.claim(f"{stub}_dense") if facts is not None else "",

@@ -28,6 +28,7 @@ class KnownFacts:
     planned: frozenset[str]
     writes: bool = False
     is_truth: bool = False
+    takes_plain_arrays: bool = False
 
 
 def known_facts(binding: Binding, key: str) -> KnownFacts | None:

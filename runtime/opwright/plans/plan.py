@@ -33,7 +33,7 @@ from opwright.plans.kernel_errors import shown, wrong_result
 if TYPE_CHECKING:
     from opwright.tensors.tensor import Tensor
 
-_INTERNAL_OVERLAP = (
+INTERNAL_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
 )
@@ -226,7 +226,7 @@ class Plan:
     def _check_own_overlap(self, target: Array) -> None:
         is_plain = target.flags.c_contiguous or self.form.may_overlap
         if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
-            raise RuntimeError(_INTERNAL_OVERLAP)
+            raise RuntimeError(INTERNAL_OVERLAP)
 
     def _check_overlap(self, target: Array) -> None:
         self._check_own_overlap(target)
