@@ -11,6 +11,7 @@ import numpy as np
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
+from opwright.arrays.storage import Extra
 from opwright.autograd.gradients import add, are_plain
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
@@ -20,7 +21,7 @@ from opwright.dispatch.aten import aten
 from opwright.keys import GRAD, ODD, WATCHED
 from opwright.locks.forks import ForkLock
 from opwright.state import with_modes
-from opwright.tensors.tensor import Extra, Tensor, wrap
+from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["accumulate"]
 
