@@ -35,7 +35,7 @@ class NativeShimBuilder(ShimBuilder):
         assert isinstance(kernel, Native)
         return {argument.name for argument in kernel.arguments}
 
-    def _call(self, out: str = "") -> Formula:
+    def kernel_call(self, out: str = "") -> Formula:
         kernel = self.binding.kernel
         assert isinstance(kernel, Native)
         arguments = [Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments]

@@ -60,6 +60,11 @@ class Plan:
         return f"Plan({form}, device={self.device})"
 
     @property
+    def given(self) -> Sequence[Any]:
+        """Return the operands as the rule got them, before any cast."""
+        return self._given
+
+    @property
     def shape(self) -> Shape:
         """Return the result's sizes."""
         return self.form.shape
