@@ -1,4 +1,4 @@
-"""The example of docs/native.md, as a reader would try it: files, one command, a call."""
+"""The examples of docs/native.md, as a reader would try them: files, one command, a call."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "native.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)[^\n]*\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")  # continuous integration has one
 def test_the_shortest_example(tmp_path: Path) -> None:
-    blocks = dict(re.findall(r"^```(\w+)[^\n]*\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+    blocks = dict(reversed(BLOCKS))  # the first of each language
     (tmp_path / "csrc").mkdir()
     for language, name in (("yaml", "ops.yaml"), ("toml", "pyproject.toml"), ("c", "csrc/axpy.c")):
         (tmp_path / name).write_text(blocks[language], encoding="utf-8")
@@ -29,3 +30,15 @@ def test_the_shortest_example(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout == "[1. 3. 5.]\n"
+
+
+def test_functions_that_write_are_declared_as_it_says(tmp_path: Path) -> None:
+    """The header has the prototype that stands below the operator."""
+    (entry,) = (text for language, text in BLOCKS if language == "yaml" and "adamw_step" in text)
+    (prototype,) = (text for language, text in BLOCKS if language == "c" and "adamw_step" in text)
+    (tmp_path / "ops.yaml").write_text(entry, encoding="utf-8")
+    command = [sys.executable, "-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "demo_ops"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    header = (tmp_path / "demo_ops" / "native" / "demo_kernels.h").read_text(encoding="utf-8")
+    assert " ".join(prototype.split()) in " ".join(header.split())
