@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
+    from opwright.plans.device_kernels import CudaHostKernel, CudaSource
+    from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
 VERSION: Final = 2
@@ -106,6 +108,8 @@ _LATER: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+    "opwright.plans.device_kernels": ("CudaHostKernel", "CudaSource"),
+    "opwright.plans.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
@@ -113,8 +117,8 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "Along", "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
-    "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator",
+    "Along", "ByHand", "CudaHostKernel", "CudaSource", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
+    "ForwardRule", "Generator", "Kernel", "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator",
     "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool",
     "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper",
     "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake",
