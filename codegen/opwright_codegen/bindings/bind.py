@@ -30,8 +30,8 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings", "bind",
-    "composite_bindings", "result_formulas",
+    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings",
+    "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")

@@ -24,8 +24,8 @@ _PARAMETERS: Final = 4096  # bytes that the parameters of a kernel may take on e
 # By dtype: the end of a function's name, and the bytes of an element.
 SUFFIXES: Final = {
     "bool": ("b8", 1), "complex64": ("c64", 8), "complex128": ("c128", 16),
-    **{f"{kind}{bits}": (f"{kind[0]}{bits}", bits // 8)
-       for kind in ("uint", "int", "float") for bits in (8, 16, 32, 64) if (kind, bits) not in (("float", 8), ("float", 16))},
+    "float32": ("f32", 4), "float64": ("f64", 8),
+    **{f"{kind}{bits}": (f"{kind[0]}{bits}", bits // 8) for kind in ("uint", "int") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
 
@@ -58,7 +58,9 @@ class CudaKernel:
         return tuple(f"{self.name}_{SUFFIXES[dtype][0]}" for dtype in self.dtypes)
 
 
-def cuda_kernel(form: RawKernel | NvccKernel, base: Operator, key: str, modules: KernelModules, span: Span) -> CudaKernel:
+def cuda_kernel(
+    form: RawKernel | NvccKernel, base: Operator, key: str, modules: KernelModules, span: Span
+) -> CudaKernel:
     """Return the CUDA kernel of an operator. Raises SchemaError for one that cannot be, or cannot serve it."""
     if key != "CUDA":
         message = f"a kernel in CUDA serves CUDA, not {key}"

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.commands.config import Config
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.freshness import fresh_folders, generator_files, keep_stamp, kernel_files, named_files, named_modules
+from opwright_codegen.output.freshness import (
+    fresh_folders,
+    generator_files,
+    keep_stamp,
+    kernel_files,
+    named_files,
+    named_modules,
+)
 from opwright_codegen.output.write import (
     MANIFEST,
     Changes,
@@ -87,6 +94,11 @@ class Job:
             raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
         return self.output[namespace]
 
+    def recall(self) -> None:
+        """Add what the schemas of the last run name: which that is, is known when they are read."""
+        self.named.update(named_modules(self.base))
+        self.files.update(named_files(self.base))
+
     def inputs(self) -> tuple[Path, ...]:
         """Return all files that the output follows from, those of the generator aside."""
         modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
@@ -145,8 +157,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
 def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
     start = time.perf_counter()
-    job.named.update(named_modules(job.base))
-    job.files.update(named_files(job.base))
+    job.recall()
     inputs = job.inputs()
     folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
     if folders is not None:

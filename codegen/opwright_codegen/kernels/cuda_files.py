@@ -66,7 +66,9 @@ def read_cuda_file(path: str, roots: Sequence[Path], beside: Path, generated: Co
             return CudaFile(shown, text, tuple(reader.files))
     found = {place.as_posix() for folder in (beside, *roots) for place in _neighbours(folder, parts.parent)}
     near = nearest(parts.name, found)
-    hint = f"did you mean {(parts.parent / near).as_posix()}?" if near else "it is looked for below the project's folder"
+    hint = (
+        f"did you mean {(parts.parent / near).as_posix()}?" if near else "it is looked for below the project's folder"
+    )
     raise SchemaError("cuda-file", f"there is no file {path!r}", span, hint)
 
 

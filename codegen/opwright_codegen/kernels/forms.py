@@ -13,7 +13,8 @@ from opwright_codegen.source import Text
 
 __all__ = [
     "BatchForm", "FamilyBatch", "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
-    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "ViewMeta", "batch_form", "kernel_form", "meta_form",
+    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "ViewMeta", "batch_form", "kernel_form",
+    "meta_form",
 ]  # fmt: skip
 
 

@@ -176,7 +176,12 @@ def _of_c(
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, namespace)
     yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, namespace)
-    yield native_index.IGNORED, native_index.IGNORED_TEMPLATE, view, lambda: native_index.ignored_context([*kernels, *cuda])
+    yield (
+        native_index.IGNORED,
+        native_index.IGNORED_TEMPLATE,
+        view,
+        lambda: native_index.ignored_context([*kernels, *cuda]),
+    )
 
 
 def _of_cuda(view: NamespaceView, kernels: Sequence[cuda_c.CudaFunctions], namespace: str) -> Iterator[_File]:
@@ -212,7 +217,6 @@ def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict
 def _is_wanted(name: str, only: Collection[str] | None) -> bool:
     """Whether a file is asked for: by its path, with or without the ending, or by its folder."""
     return not only or not {name, name.partition(".")[0], name.partition("/")[0]}.isdisjoint(only)
-
 
 
 def _indexed(found: Mapping[str, str]) -> set[str]:

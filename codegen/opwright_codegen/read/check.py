@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.read.autocast import AUTOCAST_RULES
 from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS
-from opwright_codegen.read.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.read.launch import LAUNCH_RULES
+from opwright_codegen.read.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.read.native import NATIVE_RULES
 from opwright_codegen.read.rule import Declared, Problem, Rule
 from opwright_codegen.read.structured import STRUCTURED_RULES

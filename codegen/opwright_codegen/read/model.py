@@ -40,7 +40,7 @@ class UfuncLoop:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How CUDA kernels are launched: threads of a block, elements that a thread serves, options of the compiler.
+    """The launch of CUDA kernels: threads of a block, elements that a thread serves, options of the compiler.
 
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or

@@ -1,4 +1,4 @@
-"""CUDA kernels as C++ sees them: types, parameters and prototypes, which the header, the sources and the shims share."""
+"""CUDA kernels as C++ sees them: types, parameters and prototypes, for the header, the sources and the shims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.cuda import SUFFIXES, CudaKernel
+from opwright_codegen.bindings.cuda import CudaKernel
 from opwright_codegen.views.c_text import c_block, c_name, c_namer
 
 __all__ = ["CudaFunctions", "cuda_digest", "cuda_functions", "cuda_header", "header_name"]
@@ -44,9 +44,7 @@ def cuda_functions(bindings: Sequence[Binding]) -> list[CudaFunctions]:
             types = tuple(_TYPES[dtype] for dtype in kernel.dtypes)
             named = zip(kernel.functions, types, strict=True)
             prototypes = tuple(_prototype(kernel, name, kind) for name, kind in named)
-            found[kernel.name] = CudaFunctions(
-                kernel, schema.text or str(schema), binding.base.doc, prototypes, types
-            )
+            found[kernel.name] = CudaFunctions(kernel, schema.text or str(schema), binding.base.doc, prototypes, types)
     return list(found.values())
 
 

@@ -26,12 +26,13 @@ def context(kernels: Sequence[CudaFunctions], namespace: str) -> dict[str, objec
     raw = [each.kernel for each in kernels if each.kernel.raw]
     host = [each.kernel for each in kernels if not each.kernel.raw]
     sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
-    library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {quoted(module(namespace))}, {quoted(cuda_digest(kernels))})"]
+    loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
+    library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
     names = ["CudaSource", "LaunchRule"] if raw else []
     return {
         "imports": ", ".join(sorted([*names, *(["CudaHostKernel", "NativeLibrary"] if host else [])])),
         "has_library": bool(host),
-        "modules": [_made(name, source) for source, name in sources.items()] + (library if host else []),
+        "modules": [_made(name, source) for source, name in sources.items()] + library,
         "kernels": [
             _line(each.kernel, sources[_source(each.kernel)] if each.kernel.raw else "") for each in kernels
         ],
@@ -49,7 +50,7 @@ def _made(name: str, source: tuple[str, tuple[str, ...]]) -> str:
 
 def _line(kernel: CudaKernel, source: str) -> str:
     named = zip(kernel.dtypes, kernel.functions, strict=True)
-    functions = "{" + ", ".join(f"{quoted(dtype)}: {quoted(name)}" for dtype, name in named) + "}"
+    functions = bracketed("{", [f"{quoted(dtype)}: {quoted(name)}" for dtype, name in named], "}", 4, 1)
     arguments = tuple_text([f"({quoted(argument.name)}, {quoted(argument.sort)})" for argument in kernel.arguments])
     items = [quoted(kernel.operator), quoted(kernel.convention), functions, arguments, str(kernel.outputs)]
     if kernel.raw:

@@ -45,4 +45,10 @@ def context(each: CudaFunctions, kernels: Sequence[CudaFunctions], namespace: st
     """Return what the template of a source shows."""
     file = each.kernel.file
     own = [kernel for kernel in kernels if kernel.kernel.raw and kernel.kernel.file.path == file.path]
-    return {**cuda_header(own, namespace), "path": " ".join(c_comment(file.path)), "text": file.text}
+    return {
+        **cuda_header(own, namespace),
+        "path": " ".join(c_comment(file.path)),
+        "text": file.text,
+        "functions": [function for kernel in own for function in kernel.kernel.functions],
+        "header_file": header_name(namespace),
+    }

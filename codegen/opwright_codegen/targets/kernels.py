@@ -89,7 +89,8 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
-        is_native = isinstance(binding.kernel, (Native, CudaKernel)) and builder is ShimBuilder  # (a fake calls no kernel)
+        is_real = builder is ShimBuilder  # (a fake calls no kernel)
+        is_native = is_real and isinstance(binding.kernel, (Native, CudaKernel))
         general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)

@@ -1,4 +1,4 @@
-"""CUDA kernels of generated packages: their source compiled by CuPy, operands in the form that a kernel takes, launches.
+"""CUDA kernels of generated packages: their source compiled by CuPy, operands as a kernel takes them, launches.
 
 Note [Conventions of CUDA kernels]
 A kernel has a function for each dtype. Its arguments are those of C kernels (`native/NS_kernels.h`), in the same order:
@@ -40,8 +40,8 @@ _C_TYPES = {"float": "double", "int": "int64_t", "bool": "int"}
 class CudaSource:
     """A file of CUDA source in a generated package; CuPy compiles it for a device when a kernel is first called there.
 
-    `file` stands beside the file `beside`, as a rule `__file__`; lines `#line` in it say where errors are. `options` are
-    NVRTC's. What was compiled is kept, here and in CuPy's cache on disk.
+    `file` stands beside the file `beside`, as a rule `__file__`; lines `#line` in it say where errors are. `options`
+    are NVRTC's. What was compiled is kept, here and in CuPy's cache on disk.
     """
 
     def __init__(self, beside: str, file: str, options: Sequence[str] = ()) -> None:
@@ -305,7 +305,7 @@ class CudaKernel(_DeviceKernel):
             raise DispatchError(f"{self._operator}: {message}")
 
     def _run(self, launch: LaunchPlan) -> None:
-        """Launch on the current device and stream. Raises RuntimeError where the device does not do that."""
+        """Run a launch on the current device and stream. Raises RuntimeError where the device does not do that."""
         import cupy
 
         function, limits = self._source.function(launch.function, self._launch, self._operator)

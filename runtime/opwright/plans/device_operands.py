@@ -64,15 +64,16 @@ def _extent(array: Any) -> tuple[int, int]:
     if array.size == 0:
         return first, first
     reaches = [(size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)]
-    low = sum(reach for reach in reaches if reach < 0)
-    return first + low, first + sum(reach for reach in reaches if reach > 0) + int(array.itemsize)
+    low: int = sum(reach for reach in reaches if reach < 0)
+    high: int = sum(reach for reach in reaches if reach > 0)
+    return first + low, first + high + int(array.itemsize)
 
 
 def broadcast_strides(array: Any, shape: Shape) -> Shape:
     """Return strides, in elements, by which an array is walked under a shape that it broadcasts to."""
-    missing = len(shape) - array.ndim
-    own = zip(array.shape, array.strides, strict=True)
-    return (0,) * missing + tuple(0 if size == 1 else step // array.itemsize for size, step in own)
+    sizes: Shape = array.shape
+    own = [0 if size == 1 else step // array.itemsize for size, step in zip(sizes, array.strides, strict=True)]
+    return (0,) * (len(shape) - len(sizes)) + tuple(own)
 
 
 def merged(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
