@@ -1,6 +1,7 @@
 /* CUDA's words in C++ on the CPU: blocks run one after the other, the threads of a block one after the other too, or, if
  * the source has __syncthreads, at once. What this cannot show: races between blocks, warps, atomics, speed. */
 #pragma once
+#include "cuda_headers/cuda_runtime_api.h"
 #include <algorithm>
 #include <barrier>
 #include <cmath>
@@ -87,4 +88,14 @@ static const char *on_cpu_launch(void (*kernel)(P...), const on_cpu_argument *gi
                                  unsigned block, int64_t shared, bool waits)
 {
     return on_cpu_run(kernel, given, count, grid, block, shared, waits, std::index_sequence_for<P...>());
+}
+
+/* A launch in host code, of a kernel that does not wait. */
+template <class F> static void on_cpu_start(dim3 grid, dim3 block, size_t, void *, F run)
+{
+    for (unsigned at = 0; at < grid.x; at++)
+        for (unsigned x = 0; x < block.x; x++) {
+            blockIdx = dim3(at, 0, 0), threadIdx = dim3(x, 0, 0), blockDim = block, gridDim = grid;
+            run();
+        }
 }
