@@ -1,4 +1,4 @@
-"""Operators with CUDA kernels: launches as data, values on a GPU or on the stand-in for CuPy, errors, and `opwright build`.
+"""Operators with CUDA kernels: launches as data, values on a GPU or the stand-in for CuPy, errors, `opwright build`.
 
 On the stand-in kernels are compiled as C++: blocks and threads are loops. What compilers for GPUs say of the sources is
 in `test_cuda_compilers.py`.
