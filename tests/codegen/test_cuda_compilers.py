@@ -6,6 +6,7 @@ Without NVRTC (`pip install --group cuda-tests`) and without nvcc nothing here r
 from __future__ import annotations
 
 import ctypes
+import keyword
 import re
 import shutil
 import subprocess
@@ -35,6 +36,7 @@ def nvrtc() -> Any:
 
 
 NVRTC = nvrtc()
+needs_cpp = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 needs_one = pytest.mark.skipif(NVRTC is None and NVCC is None, reason="needs NVRTC: pip install --group cuda-tests")
 
 
@@ -122,6 +124,44 @@ def test_errors_are_at_lines_of_the_project(tmp_path: Path, old: str, new: str, 
     for log, kernels in sayings(f'{head}#line 1 "csrc/axpy.cu"{body.replace(old, new)}', tmp_path):
         assert re.search(said, log), log
         assert not kernels
+
+
+# What C++ and CUDA have of their own, where it may be an argument of an operator.
+WORDS = """
+alignas alignof asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await co_return
+co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
+dynamic_cast else enum explicit export extern final float for friend goto if import in inline int long module mutable
+namespace new noexcept nullptr operator or_eq override private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw try
+typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq and_eq not_eq n
+stream int64_t uint8_t size_t float2 double2 dim3 opwright_sizes threadIdx blockIdx warpSize cudaStream_t NULL errno I linux
+x x_shape x_ndim out out_strides __global _Bool
+"""
+
+
+@needs_cpp
+@pytest.mark.parametrize("form, convention", [("raw", "elementwise"), ("raw", "strided"), ("nvcc", "contiguous")])
+def test_any_name_of_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, convention: str) -> None:
+    """Names that mean something in C++ or CUDA are others in prototypes: headers compile, for each dtype."""
+    known = [word for word in WORDS.split() if not keyword.iskeyword(word)]
+    entries, functions = [], []
+    for place, word in enumerate(known):
+        entries.append(
+            f"- func: demo::f{place}(Tensor {word}, int other) -> Tensor\n  meta: like({word})\n"
+            f"  dispatch: {{CUDA: '{form}:f.cu::f{place}'}}\n  convention: {convention}\n  dtypes: float32, complex64\n"
+        )
+        functions += [f"f{place}_f32", f"f{place}_c64"]
+    monkeypatch.chdir(tmp_path)
+    Path("ops.yaml").write_text("".join(entries), encoding="utf-8")
+    Path("f.cu").write_text("// the functions, as far as this test goes\n" + "\n".join(functions), encoding="utf-8")
+    assert main(["generate", "ops.yaml", "-o", "words_ops"]) == 0
+    header = tmp_path / "words_ops" / "native" / "demo_cuda.h"
+    stand_in = HERE.parent / "cupy_stand_in" / "cuda_on_cpu.h"
+    command = ["c++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-include", str(stand_in), str(header)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for log, _ in sayings(header.read_text(encoding="utf-8"), tmp_path):
+        assert log == ""
 
 
 @needs_one

@@ -235,6 +235,66 @@ def test_threads_compile_once(example: ModuleType) -> None:
     assert len({id(function) for function, _ in found}) == 1
 
 
+LOOP = """
+struct opwright_sizes { int64_t at[16]; __host__ __device__ int64_t operator[](int i) const { return at[i]; } };
+
+extern "C" __global__ void f_f32(int64_t n, const float *x, const float *y, double by, float *out)
+{
+    for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        out[i] = x[i] + (float)by * y[i];
+}
+
+extern "C" __global__ void f_f32_strided(int64_t n, int ndim, opwright_sizes shape, const float *x,
+                                         opwright_sizes x_strides, const float *y, opwright_sizes y_strides, double by,
+                                         float *out)
+{
+    for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int64_t rest = i, x_at = 0, y_at = 0;
+        for (int dim = ndim; dim-- > 0; rest /= shape[dim]) {
+            x_at += rest % shape[dim] * x_strides[dim];
+            y_at += rest % shape[dim] * y_strides[dim];
+        }
+        out[i] = x[x_at] + (float)by * y[y_at];
+    }
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize("ends", [(3, 4, 5), (1, 4, 5), (3, 4, 1), (4, 5), (5,), (), (0, 4, 5)])
+def test_loops(tmp_path_factory: pytest.TempPathFactory, step: int, ends: tuple[int, ...]) -> None:
+    """The convention of generated source: dense operands by one function, others by their strides, nothing copied."""
+    folder = tmp_path_factory.getbasetemp()
+    types = "typedef long long int64_t;\n" if cupy_stand_in.HAS_GPU else ""
+    (folder / "loop.cu").write_text(types + LOOP)
+    arguments = (("x", "array"), ("y", "array"), ("by", "float"))
+    made = CudaSource(str(folder / "x.py"), "loop.cu").kernel("demo::f", "loop", {"float32": "f_f32"}, arguments)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((0 if 0 in ends else 3, 4, 10)).astype(np.float32)[..., : 5 * abs(step) : abs(step)]
+    y = rng.standard_normal(ends).astype(np.float32)
+    x = x[..., ::-1] if step < 0 else x
+    on = [cupy.asarray(each) for each in (x, y)]
+    found = made(opwright.rules.pointwise(*on), *on, 0.5)
+    np.testing.assert_allclose(cupy.asnumpy(found), x + np.float32(0.5) * y, rtol=1e-6)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not cupy_stand_in.HAS_GPU, reason="there is no GPU")
+def test_streams_and_devices(example: ModuleType) -> None:
+    """Work goes to CuPy's current stream, and to the device of the operands, whichever is current."""
+    devices = range(cupy.cuda.runtime.getDeviceCount())
+    for device in devices:
+        with cupy.cuda.Device(device), cupy.cuda.Stream(non_blocking=True) as stream:
+            x = opwright.as_tensor(cupy.arange(1 << 20, dtype=np.float32))
+            found = example.ops.axpy(x, x, alpha=2.0)
+            stream.synchronize()
+        assert found.device.index == device
+        elsewhere = example.ops.axpy(x, x, alpha=2.0)  # called where the first device is current
+        assert elsewhere.device.index == device
+        np.testing.assert_array_equal(elsewhere.numpy(force=True), found.numpy(force=True))
+
+
 # -- errors
 
 

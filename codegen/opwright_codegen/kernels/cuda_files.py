@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.read.yaml_reader import shorten
 from opwright_codegen.source import Span
 
 __all__ = ["CudaFile", "read_cuda_file"]
@@ -53,11 +55,11 @@ def read_cuda_file(path: str, roots: Sequence[Path], beside: Path, generated: Co
     """
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts:
-        message = f"{path!r} is no path below the project or the schema's folder"
+        message = f"{shorten(path)!r} is no path below the project or the schema's folder"
         raise SchemaError("cuda-file", message, span, "write raw:csrc/file.cu::my_kernel, with the file in the project")
     for folder in dict.fromkeys((beside, *roots)):
         place = folder / path
-        if place.is_file():
+        if _is_file(place):
             root = roots[0] if roots else beside
             whole, top = Path(os.path.abspath(place)), Path(os.path.abspath(root))
             shown = whole.relative_to(top).as_posix() if whole.is_relative_to(top) else path
@@ -69,11 +71,20 @@ def read_cuda_file(path: str, roots: Sequence[Path], beside: Path, generated: Co
     hint = (
         f"did you mean {(parts.parent / near).as_posix()}?" if near else "it is looked for below the project's folder"
     )
-    raise SchemaError("cuda-file", f"there is no file {path!r}", span, hint)
+    raise SchemaError("cuda-file", f"there is no file {shorten(path)!r}", span, hint)
+
+
+def _is_file(place: Path) -> bool:
+    """Whether there is such a file; there is none of a name that the system does not take."""
+    with suppress(OSError, ValueError):
+        return place.is_file()
+    return False
 
 
 def _neighbours(folder: Path, parent: PurePosixPath) -> list[Path]:
-    return [Path(place.name) for place in sorted((folder / parent).glob("*.cu"))[:100]]
+    with suppress(OSError):
+        return [Path(place.name) for place in sorted((folder / parent).glob("*.cu"))[:100]]
+    return []
 
 
 class _Reader:
@@ -100,7 +111,7 @@ class _Reader:
             included = Path(os.path.normpath(place.parent / found[1])) if found else None
             if found and found[1] in self._generated:
                 made.append("")
-            elif included is None or not included.is_file():
+            elif included is None or not _is_file(included):
                 made.append(line)
             elif included in self._once or included in within or included == place:
                 made.append("")

@@ -22,6 +22,9 @@ _TYPES: Final = {
 }  # fmt: skip
 
 
+_TYPES_OF_CUDA: Final = ("float2", "double2", "opwright_sizes")  # which later parameters may have
+
+
 @dataclass(frozen=True, slots=True)
 class CudaFunctions:
     """A kernel with its functions: their prototypes, and the type of their elements. `declaration` and `doc` are text
@@ -85,6 +88,8 @@ def _prototype(kernel: CudaKernel, name: str, kind: str) -> str:
 
 def _parameters(kernel: CudaKernel, kind: str) -> Iterator[str]:
     namer = c_namer()
+    for word in _TYPES_OF_CUDA:
+        namer.claim(word)
     if not kernel.raw:
         namer.claim("stream")
     if kernel.convention == "elementwise":
