@@ -134,7 +134,8 @@ dynamic_cast else enum explicit export extern final float for friend goto if imp
 namespace new noexcept nullptr operator or_eq override private protected public register reinterpret_cast requires
 restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw try
 typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq and_eq not_eq n
-stream int64_t uint8_t size_t float2 double2 dim3 opwright_sizes threadIdx blockIdx warpSize cudaStream_t NULL errno I linux
+stream int64_t uint8_t size_t float2 double2 dim3 opwright_sizes threadIdx blockIdx warpSize cudaStream_t NULL errno I
+linux
 x x_shape x_ndim out out_strides __global _Bool
 """
 

@@ -191,6 +191,8 @@ def test_rows_in_shared_memory(example: ModuleType) -> None:
         mean, variance = example.ops.moments(on_device(given_))
         np.testing.assert_allclose(mean.numpy(force=True), expected.mean(1), rtol=1e-12)
         np.testing.assert_allclose(variance.numpy(force=True), expected.var(1), rtol=1e-12)
+    with pytest.raises(NotImplementedError, match="takes an array of 2 dimensions first, and this has 3"):
+        example.ops.moments(on_device(x[None]))
 
 
 @needs_compiler

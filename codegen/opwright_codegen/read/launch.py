@@ -25,8 +25,8 @@ __all__ = ["GRANTED", "LAUNCH_RULES", "read_launch"]
 
 GRANTED: Final = 48 << 10  # bytes of shared memory that a block has on every device, without asking for more
 _MOST: Final = 227 << 10  # that some device has
-_NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit": (0, _MOST)}
-_KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "options")
+_NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit": (0, _MOST), "ndim": (0, 16)}
+_KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "ndim", "options")
 _WORD = re.compile(r"[0-9]{1,6}|threads|itemsize")
 _OPTION = re.compile(r"--?[A-Za-z][\w.,:=+/-]*", re.ASCII)
 _RAW = re.compile(r"\s*raw:(?!:)")

@@ -44,7 +44,7 @@ class Launch:
 
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
-    one for each of the `rows`.
+    one for each of the `rows`. `ndim`: how many dimensions the first array has, where a kernel serves no others.
     """
 
     threads: int = 256
@@ -52,6 +52,7 @@ class Launch:
     shared: tuple[tuple[str, ...], ...] = ()
     shared_limit: int = 0
     grid: str = "elements"
+    ndim: int | None = None
     options: tuple[str, ...] = ()
 
     def shared_bytes(self, itemsize: int) -> int:

@@ -63,7 +63,7 @@ def _launch(kernel: CudaKernel) -> str:
     launch, default = kernel.launch, Launch()
     said = [
         f"{name}={getattr(launch, name)}"
-        for name in ("threads", "elements", "shared_limit")
+        for name in ("threads", "elements", "shared_limit", "ndim")
         if getattr(launch, name) != getattr(default, name)
     ]
     shared = [launch.shared_bytes(SUFFIXES[dtype][1]) for dtype in kernel.dtypes]

@@ -234,10 +234,15 @@ class CudaKernel(_DeviceKernel):
     def launch_plan(self, operands: Sequence[Any], results: Sequence[Any], dtype: DType) -> LaunchPlan:
         """Return the launch for operands on one device and dense results; nothing is launched yet.
 
-        Raises DispatchError for more than 16 dimensions, OverflowError.
+        Raises DispatchError for other dimensions than the kernel takes, OverflowError.
         """
         name = self._functions[dtype]
         first = next(value for value, (_, sort) in zip(operands, self._arguments, strict=True) if sort == "array")
+        if self._launch.ndim not in (None, first.ndim):
+            message = (
+                f"its CUDA kernel takes an array of {self._launch.ndim} dimensions first, and this has {first.ndim}"
+            )
+            raise DispatchError(f"{self._operator}: {message}")
         count = math.prod(results[0].shape)
         if self._convention == "loop":
             name, packed = self._loop(name, count, operands, results)

@@ -24,7 +24,8 @@ class LaunchRule:
     `threads` of each block; `elements` that a thread serves; bytes of `shared` memory of a block, one number for each
     dtype of the kernel, or one for all; `grid`: blocks for all `elements` of the result, or one for each of the `rows`
     of the first array, which are all dimensions but its last. `shared_limit` is the shared memory that the kernel may
-    ask the device for, where that is more than every device grants.
+    ask the device for, where that is more than every device grants. `ndim`: how many dimensions the first array has,
+    where the kernel serves no others: a kernel cannot refuse what it is launched with.
     """
 
     threads: int = 256
@@ -32,6 +33,7 @@ class LaunchRule:
     shared: int | tuple[int, ...] = 0
     grid: str = "elements"
     shared_limit: int = 0
+    ndim: int | None = None
 
     def blocks(self, count: int, first_shape: Sequence[int]) -> int:
         """Return how many blocks serve `count` elements; none are launched for none."""

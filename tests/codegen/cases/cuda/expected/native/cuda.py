@@ -23,7 +23,7 @@ row_sums = _SOURCE1.kernel(
     {"float32": "row_sums_f32", "float64": "row_sums_f64"},
     (("int", "array"), ("n", "bool"), ("size", "int")),
     1,
-    LaunchRule(threads=64, shared_limit=65536, shared=(272, 528), grid="rows"),
+    LaunchRule(threads=64, shared_limit=65536, ndim=2, shared=(272, 528), grid="rows"),
 )
 words = CudaHostKernel(
     _LIBRARY,
