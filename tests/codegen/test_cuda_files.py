@@ -81,6 +81,18 @@ def test_macros_may_make_the_names(tmp_path: Path) -> None:
     assert "K(f, f32)" in source(generate(tmp_path, entry("raw:f.cu::f")))
 
 
+def test_files_of_one_name_are_two(tmp_path: Path) -> None:
+    """Paths that differ in signs that names of files in the package do not have."""
+    (tmp_path / "a").mkdir()
+    for path, name in (("a/b.cu", "f"), ("a_b.cu", "g")):
+        (tmp_path / path).write_text(FUNCTIONS.replace("f_f32", f"{name}_f32"))
+    second = entry("raw:a_b.cu::g").replace("::f(", "::g(")
+    run = generate(tmp_path, entry("raw:a/b.cu::f") + second)
+    assert run.status == 0, run.stderr
+    texts = [path.read_text() for path in (run.package / "native").glob("*.cu")]
+    assert sorted("g_f32" in text for text in texts) == [False, True]
+
+
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     """The stamp of a run knows sources, and what these include."""
     (tmp_path / "f.cu").write_text('#include "a.cuh"\n' + FUNCTIONS)

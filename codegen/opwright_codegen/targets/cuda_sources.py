@@ -8,7 +8,9 @@ then runs where the project is not, and CuPy's cache on disk, which knows a kern
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from opwright_codegen.bindings.cuda import CudaKernel
 from opwright_codegen.targets.cuda_c import CudaFunctions, cuda_header, header_name
@@ -33,7 +35,10 @@ def header_context(kernels: Sequence[CudaFunctions], namespace: str) -> dict[str
 
 def source_name(kernel: CudaKernel) -> str:
     """Return the name of the file in the package that has the kernel's source."""
-    return kernel.file.path.removesuffix(".cu").replace("/", "_").replace(".", "_") + ".cu"
+    path = kernel.file.path
+    name = re.sub(r"[^A-Za-z0-9]", "_", path.removesuffix(".cu"))
+    is_plain = re.fullmatch(r"[A-Za-z0-9/]+\.cu", path)  # no other path has the same name
+    return f"{name}.cu" if is_plain else f"{name}_{sha256(path.encode()).hexdigest()[:6]}.cu"
 
 
 def files(kernels: Sequence[CudaFunctions]) -> Mapping[str, CudaFunctions]:
