@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.read.yaml_reader import shorten
 from opwright_codegen.source import Span
 
 __all__ = ["CudaFile", "read_cuda_file"]
@@ -55,7 +54,7 @@ def read_cuda_file(path: str, roots: Sequence[Path], beside: Path, generated: Co
     """
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts:
-        message = f"{shorten(path)!r} is no path below the project or the schema's folder"
+        message = f"{path[:60]!r} is no path below the project or the schema's folder"
         raise SchemaError("cuda-file", message, span, "write raw:csrc/file.cu::my_kernel, with the file in the project")
     for folder in dict.fromkeys((beside, *roots)):
         place = folder / path
@@ -71,7 +70,7 @@ def read_cuda_file(path: str, roots: Sequence[Path], beside: Path, generated: Co
     hint = (
         f"did you mean {(parts.parent / near).as_posix()}?" if near else "it is looked for below the project's folder"
     )
-    raise SchemaError("cuda-file", f"there is no file {shorten(path)!r}", span, hint)
+    raise SchemaError("cuda-file", f"there is no file {path[:60]!r}", span, hint)
 
 
 def _is_file(place: Path) -> bool:
