@@ -77,6 +77,9 @@ def cuda_kernel(
     if not any(argument.sort == "array" for argument in arguments):
         message = f"{schema.name} takes no Tensor, whose dtype would say which function is called"
         raise SchemaError("cuda-argument", message, span, "write the kernel in Python, over CuPy")
+    if base.dtype_of:
+        message = f"{schema.name}: arrays of CUDA kernels are all of one dtype, which 'dtype_of' says otherwise"
+        raise SchemaError("cuda-argument", message, span, "write the kernel in Python, over CuPy")
     assert base.convention is not None and base.dtypes  # rules say so
     outs = ["out"] if len(schema.returns) == 1 else [f"out{place}" for place in range(len(schema.returns))]
     results = tuple(found.name or out for found, out in zip(schema.returns, outs, strict=True))
