@@ -30,7 +30,16 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
-LANGUAGES = {"", "c", "sh", "yaml", "toml", "python", *(f"{name} excerpt" for name in ("sh", "yaml", "toml", "python"))}
+LANGUAGES = {
+    "",
+    "c",
+    "cuda",
+    "sh",
+    "yaml",
+    "toml",
+    "python",
+    *(f"{name} excerpt" for name in ("sh", "yaml", "toml", "python")),
+}
 
 
 class Block(NamedTuple):

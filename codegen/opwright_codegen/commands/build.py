@@ -1,4 +1,4 @@
-"""The command `build`: the C files of a project compiled to a library beside the generated package.
+"""The command `build`: the C and CUDA files of a project compiled to libraries beside the generated package.
 
 Only what changed is compiled: `build/state.json` keeps for each object the command that made it, and size and time of
 each file that it was made of, as the compiler lists them.
@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from opwright_codegen.commands.compiler import BuildError, Compiler, find_compiler
+from opwright_codegen.commands.cuda_build import CUDA_SHIMS, cuda_sources
 from opwright_codegen.commands.generate import Job, UsageError, generate
+from opwright_codegen.commands.nvcc import Nvcc, find_nvcc
 from opwright_codegen.output.freshness import fresh_folders
 from opwright_codegen.output.write import replace_file
 
@@ -33,24 +35,42 @@ _UNDEFINED = re.compile(r"undefined symbol: (\w+)|symbol not found[^']*'_(\w+)'"
 
 def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, out: TextIO) -> int:
     """Bring output and libraries up to date. The exit status: 1 where something fails."""
+    job.recall()
     if fresh_folders(job.base, job.options(), job.inputs()) is None and (status := generate(job, arguments, out)):
         return status
     folders = fresh_folders(job.base, job.options(), job.inputs()) or [job.base]
-    shims = [path for folder in folders for path in sorted(Path(folder, _FOLDER).glob(f"*{_SHIMS}"))]
-    if not shims:
-        print("no operator has a C kernel: nothing to build", file=out)
+    shims, cuda = (
+        [path for folder in folders for path in sorted(Path(folder, _FOLDER).glob(f"*{ending}"))]
+        for ending in (_SHIMS, CUDA_SHIMS)
+    )
+    if not shims and not cuda:
+        print("no operator has a kernel in C, or one for nvcc: nothing to build", file=out)
         return 0
     try:
-        compiler = find_compiler()
+        compiler = find_compiler() if shims else None
         for path in shims:
+            assert compiler is not None
             namespace = path.name.removesuffix(_SHIMS)
             sources = _sources(native, namespace, is_only=len(shims) == 1)
             _Library(path, namespace, sources, compiler, out).build(force=arguments.force)
+        _build_cuda(job, cuda, arguments, out)
     except BuildError as error:
         print(error.output, end="", file=sys.stderr)
         print(f"opwright: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _build_cuda(job: Job, shims: Sequence[Path], arguments: Namespace, out: TextIO) -> None:
+    """Bring the libraries of CUDA files up to date; without nvcc a line says so. Raises BuildError."""
+    nvcc = find_nvcc() if shims else ""
+    for path in shims:
+        namespace = path.name.removesuffix(CUDA_SHIMS)
+        if isinstance(nvcc, str):
+            print(f"the CUDA kernels of {namespace} are not built: {nvcc}", file=out)
+        else:
+            sources = cuda_sources(path, job.roots)
+            _Library(path, f"{namespace}_cuda", sources, nvcc, out).build(force=arguments.force)
 
 
 def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:
@@ -73,20 +93,22 @@ def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: b
 class _Library:
     """The library of one namespace: objects of the generated shims and of the project's files, linked."""
 
-    def __init__(self, shims: Path, namespace: str, sources: Sequence[Path], compiler: Compiler, out: TextIO) -> None:
+    def __init__(
+        self, shims: Path, namespace: str, sources: Sequence[Path], compiler: Compiler | Nvcc, out: TextIO
+    ) -> None:
         self._shims = shims
         self._namespace = namespace
         self._sources = [shims, *sources]
         self._compiler = compiler
         self._out = out
-        self._folder = shims.parent / "build"
+        self._folder = shims.parent / "build" / ("cuda" if shims.suffix == ".cu" else "")
         self._target = shims.parent / f"_{namespace}.abi3.so"
         self._state = self._read_state()
         self._start = time.perf_counter()
 
     def build(self, *, force: bool) -> None:
         """Bring objects and library up to date. Raises BuildError."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
         objects = [self._object(number, source) for number, source in enumerate(self._sources)]
         stale = [
             (source, target)
@@ -145,8 +167,10 @@ class _Library:
         said = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
         if missing := _UNDEFINED.search(said):
             name = missing[1] or missing[2]
-            header = _shown(self._shims.parent / f"{self._namespace}_kernels.h")
-            raise BuildError(f"no C file has the function {name!r}: {header} says what it takes")
+            is_c = self._shims.suffix == ".c"
+            header = _shown(self._shims.parent / f"{self._namespace}{'_kernels.h' if is_c else '.h'}")
+            language = "C" if is_c else "CUDA"
+            raise BuildError(f"no {language} file has the function {name!r}: {header} says what it takes")
 
     def _progress(self, number: int, count: int, path: Path) -> None:
         text = f"[{number}/{count}] {_shown(path)}"

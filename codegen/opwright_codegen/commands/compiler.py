@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["BuildError", "Compiler", "find_compiler"]
+__all__ = ["BuildError", "Compiler", "find_compiler", "python_headers", "run_compiler"]
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
@@ -51,14 +51,19 @@ class Compiler:
 
     def run(self, command: Sequence[str], what: str) -> str:
         """Run a command; return what it said. Raises BuildError where it fails."""
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        except OSError as error:
-            raise BuildError(f"{self.command[0]} cannot be run: {error.strerror or error}") from None
-        said = done.stdout + done.stderr
-        if done.returncode:
-            raise BuildError(f"{what} failed", said)
-        return said
+        return run_compiler(command, what)
+
+
+def run_compiler(command: Sequence[str], what: str) -> str:
+    """Run a command; return what it said. Raises BuildError where it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise BuildError(f"{command[0]} cannot be run: {error.strerror or error}") from None
+    said = done.stdout + done.stderr
+    if done.returncode:
+        raise BuildError(f"{what} failed", said)
+    return said
 
 
 def find_compiler() -> Compiler:
@@ -69,10 +74,11 @@ def find_compiler() -> Compiler:
         found = f"CC names {command[0]!r}, which is not installed" if named else "there is no C compiler"
         raise BuildError(f"{found}: {_INSTALL}")
     flags, link_flags = (tuple(shlex.split(os.environ.get(name, ""))) for name in ("CFLAGS", "LDFLAGS"))
-    return Compiler(tuple(command), flags, link_flags, (_python_headers(), _numpy_headers()))
+    return Compiler(tuple(command), flags, link_flags, (python_headers(), _numpy_headers()))
 
 
-def _python_headers() -> str:
+def python_headers() -> str:
+    """Return the folder of Python's headers. Raises BuildError where they are not installed."""
     folder = sysconfig.get_path("include")
     if not Path(folder, "Python.h").is_file():
         raise BuildError(f"{folder} has no Python.h: install Python's headers (Debian: apt install python3-dev)")
