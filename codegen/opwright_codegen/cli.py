@@ -132,6 +132,8 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
     command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
+    command.add_argument("-j", "--jobs", type=_count, metavar="N", help="files at a time; else one for each core")
+    command.add_argument("--optional", action="store_true", help="exit 0 where there is no compiler: say so alone")
     command.set_defaults(schemas=(), check=False, diff=False, dry_run=False, depfile=None)
 
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
@@ -167,6 +169,13 @@ def _parser() -> argparse.ArgumentParser:
         schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None
     )  # all from the configuration
     return parser
+
+
+def _count(text: str) -> int:
+    """Return a number of at least 1. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
 
 
 def _inputs() -> argparse.ArgumentParser:

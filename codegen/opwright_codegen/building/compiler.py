@@ -13,35 +13,40 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["BuildError", "Compiler", "find_compiler"]
+__all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler"]
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
 
 
 class BuildError(Exception):
-    """An error that keeps a library from being built. `output` is what the compiler said, to be shown as it is."""
+    """An error that keeps a library from being built. `output` is what is to be shown above it, as it is."""
 
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output
 
 
+class ToolsMissing(BuildError):
+    """An error that no project can mend: the machine has no compiler, or no headers of Python or NumPy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C compiler with the user's flags."""
+    """A C compiler with the user's flags. `tools` are files that tell one installation of it from another."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
     link_flags: tuple[str, ...]
     system: tuple[str, ...]  # folders of headers that are not the project's
+    tools: tuple[str, ...]
 
     def compile_command(self, source: Path, target: Path, depfile: Path, include: Path) -> list[str]:
         """Return the command that compiles one file."""
         # -O3 comes last: many environments set CFLAGS to -O2, at which gcc vectorises few loops. Never -march=native:
         # what is built runs on machines that others have.
         folders = (f"-I{include}", *(part for folder in self.system for part in ("-isystem", folder)))
-        given = ("-MMD", "-MF", str(depfile), "-c", str(source), "-o", str(target))
+        given = ("-MMD", "-MT", "object", "-MF", str(depfile), "-c", str(source), "-o", str(target))
         return [*self.command, "-std=c11", "-fPIC", "-fvisibility=hidden", *self.flags, "-O3", *folders, *given]
 
     def link_command(self, objects: Sequence[Path], target: Path) -> list[str]:
@@ -49,33 +54,48 @@ class Compiler:
         late = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
         return [*self.command, "-shared", *map(str, objects), *late, *self.link_flags, "-lm", "-o", str(target)]
 
-    def run(self, command: Sequence[str], what: str) -> str:
-        """Run a command; return what it said. Raises BuildError where it fails."""
+    def undefined_command(self, objects: Sequence[Path]) -> list[str]:
+        """Return a command that fails, and names all that the objects lack: what Python has, too."""
+        strict = () if sys.platform == "darwin" else ("-Wl,-z,defs", "-Wl,--no-demangle")
+        return [*self.command, "-shared", *map(str, objects), *strict, *self.link_flags, "-lm", "-o", os.devnull]
+
+    def run(self, command: Sequence[str]) -> tuple[bool, str]:
+        """Run a command; return whether it succeeds, and what it says, with paths as the user gives them."""
+        words = {**os.environ, "LC_ALL": "C"}  # what it says is read
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=words)
         except OSError as error:
             raise BuildError(f"{self.command[0]} cannot be run: {error.strerror or error}") from None
-        said = done.stdout + done.stderr
-        if done.returncode:
-            raise BuildError(f"{what} failed", said)
-        return said
+        return done.returncode == 0, (done.stdout + done.stderr).replace(f"{Path.cwd()}{os.sep}", "")
 
 
 def find_compiler() -> Compiler:
-    """Return the compiler of CC, else the system's. Raises BuildError where there is none."""
-    named = shlex.split(os.environ.get("CC", ""))
+    """Return the compiler of CC, else the system's. Raises ToolsMissing; BuildError for wrong variables."""
+    if os.name == "nt" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise ToolsMissing("C kernels are built on Linux and macOS, by a Python that has the lock and the limited API")
+    named = _words("CC")
     command = named or [next((name for name in _NAMES if shutil.which(name)), "")]
     if not command[0] or shutil.which(command[0]) is None:
         found = f"CC names {command[0]!r}, which is not installed" if named else "there is no C compiler"
-        raise BuildError(f"{found}: {_INSTALL}")
-    flags, link_flags = (tuple(shlex.split(os.environ.get(name, ""))) for name in ("CFLAGS", "LDFLAGS"))
-    return Compiler(tuple(command), flags, link_flags, (_python_headers(), _numpy_headers()))
+        raise ToolsMissing(f"{found}: {_INSTALL}")
+    system = (_python_headers(), _numpy_headers())
+    programs = filter(None, map(shutil.which, command[:2]))  # ccache gcc
+    told = (*programs, f"{system[0]}/patchlevel.h", f"{system[1]}/numpy/_numpyconfig.h")
+    return Compiler(tuple(command), tuple(_words("CFLAGS")), tuple(_words("LDFLAGS")), system, told)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of an environment variable, as a shell reads them. Raises BuildError."""
+    try:
+        return shlex.split(os.environ.get(name, ""))
+    except ValueError as error:
+        raise BuildError(f"the environment variable {name} cannot be read: {str(error).lower()}") from None
 
 
 def _python_headers() -> str:
     folder = sysconfig.get_path("include")
     if not Path(folder, "Python.h").is_file():
-        raise BuildError(f"{folder} has no Python.h: install Python's headers (Debian: apt install python3-dev)")
+        raise ToolsMissing(f"{folder} has no Python.h: install Python's headers (Debian: apt install python3-dev)")
     return folder
 
 
@@ -86,4 +106,4 @@ def _numpy_headers() -> str:
         folder = Path(place, "_core", "include")
         if (folder / "numpy" / "arrayobject.h").is_file():
             return str(folder)
-    raise BuildError("NumPy 2 is not installed, whose headers the C kernels need: pip install 'numpy>=2'")
+    raise ToolsMissing("NumPy 2 is not installed, whose headers the C kernels need: pip install 'numpy>=2'")
