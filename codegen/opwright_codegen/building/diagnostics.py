@@ -1,4 +1,4 @@
-"""The words of compilers and linkers, put in terms of the project: which file is wrong, and what a function has to take."""
+"""The words of compilers and linkers, in terms of the project: which file is wrong, what a function has to take."""
 
 from __future__ import annotations
 

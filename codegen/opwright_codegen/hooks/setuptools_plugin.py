@@ -27,7 +27,7 @@ _NAME = re.compile(r"\s*opwright\s*(?:$|[^\w\s.-])", re.IGNORECASE)
 
 
 def finalize(distribution: Distribution) -> None:
-    """Bring the project of this folder up to date before setuptools looks for packages; have it compiled with the rest."""
+    """Bring this folder's project up to date before setuptools looks for packages; have it compiled with the rest."""
     if not _asks_for_us(Path("pyproject.toml")):
         return
     from opwright_codegen.hooks.project import ABI, Project, package_path
@@ -78,7 +78,7 @@ class BuildOperators(Command):
         self.set_undefined_options("build_py", ("build_lib", "build_lib"))
 
     def run(self) -> None:
-        """Build the libraries, and copy to the build's folder what the command for modules leaves out."""
+        """Bring the libraries up to date, and copy to the build's folder what the command for modules leaves out."""
         self.project.compile()
         if not self.editable_mode:
             for target, source in self.get_output_mapping().items():
