@@ -70,6 +70,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.explain import show_explanations
 
         return show_explanations(arguments.code, arguments.markdown, sys.stdout)
+    if arguments.command == "new":
+        from opwright_codegen.commands.new import new
+
+        return new(arguments.name, sys.stdout)
     if arguments.command == "table":
         from opwright_codegen.commands.show import table
 
@@ -116,6 +120,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     inputs = _inputs()
+
+    command = commands.add_parser("new", help="write the folder of a project that works at once")
+    command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
 
     command = commands.add_parser("generate", parents=[inputs], help="write the package that schema files declare")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help="schema files; else those of [tool.opwright]")
