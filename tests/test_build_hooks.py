@@ -34,6 +34,8 @@ BACKENDS = {
 HATCH = '\n[tool.hatch.build.hooks.opwright]\n\n[tool.hatch.build.targets.wheel]\npackages = ["src/demo"]\n'
 CALL = "import demo, numpy; print(demo.axpy(numpy.arange(3.0), numpy.ones(3), alpha=2.0), demo.__file__)"
 OBSERVED = {"schemas/ops.yaml", "csrc/axpy.c", "csrc/rows.c", "csrc/own.h", "pyproject.toml"}
+# CUDA sources are compiled where they are called.
+NATIVE = {"__init__.py", "cuda.py", "_native_demo.abi3.so", "csrc_axpy.cu", "csrc_moments.cu"}
 has_hooks = bool(entry_points(group="hatch", name="opwright"))
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
@@ -96,11 +98,9 @@ def test_the_wheel_has_the_library_and_no_c(built: tuple[Path, Path]) -> None:
     names = set(zipfile.ZipFile(built[1]).namelist())
     operators = {each.removeprefix("demo/operators/") for each in names if each.startswith("demo/operators/")}
     assert {"ops/ops.pyi", "ops/ops.py", "py.typed", "manifest.json", "native/_native_demo.abi3.so"} <= operators
-    assert {each for each in names if each.startswith("demo/operators/native/")} == {
-        "demo/operators/native/__init__.py",
-        "demo/operators/native/_native_demo.abi3.so",
-    }
-    assert not [each for each in names if "csrc" in each or "schemas" in each]
+    native = {each for each in names if each.startswith("demo/operators/native/")}
+    assert native == {f"demo/operators/native/{name}" for name in NATIVE}
+    assert not [each for each in names if each.startswith(("csrc", "schemas"))]
 
 
 def test_the_wheel_is_installed_and_called(built: tuple[Path, Path], tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ ERRORS = {
         FUNC + "  meta: pointwize(self)\n" + CPU + "xp.sin(self)",
         "2:9: error: demo::f has no 'pointwize' to use here [unknown-name]",
     ),
-    "raw-kernel": (FUNC + CPU + "raw:sin.cu::fast_sin", "3:10: error: CUDA kernels are not built yet [raw-kernel]"),
+    "cuda-file": (
+        FUNC + "  meta: like(self)\n  convention: elementwise\n  dtypes: int8\n  dispatch: {CUDA: 'raw:sin.cu::f'}",
+        "5:21: error: there is no file 'sin.cu' [cuda-file]",
+    ),
     "meta-form": (FUNC + "  meta: self\n" + CPU + "xp.sin(self)", "2:9: error: 'meta' calls a rule [meta-form]"),
     "meta-count": (
         FUNC + "  meta: like(self), like(self)\n" + CPU + "xp.sin(self)",

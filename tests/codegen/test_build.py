@@ -46,15 +46,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(built: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The example as it was built, which is also the working directory."""
-    texts = {name: (built / name).read_bytes() for name in (AXPY, ROWS)}
+    texts = {path: path.read_bytes() for path in (built / "csrc").iterdir()}
     monkeypatch.chdir(built)
     for name in ("CC", "CFLAGS", "LDFLAGS"):
         monkeypatch.delenv(name, raising=False)
     yield built
     for path in (built / "csrc").iterdir():
         path.unlink()
-    for name, text in texts.items():
-        (built / name).write_bytes(text)
+    for path, text in texts.items():
+        path.write_bytes(text)
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -268,12 +268,13 @@ def test_what_is_in_the_way(
     capsys.readouterr()
     assert main(["build"]) == 2
     assert capsys.readouterr().err.endswith("native_demo/native/build: File exists\n")
-    shutil.rmtree("csrc")
-    assert main(["build"]) == 1
-    assert capsys.readouterr().err == "opwright: csrc, which [tool.opwright] names, is missing\n"
-    Path("csrc").mkdir()
+    for path in Path("csrc").glob("*.c"):
+        path.unlink()
     assert main(["build"]) == 1
     assert capsys.readouterr().err == "opwright: csrc, which [tool.opwright] names, has no C file\n"
+    edit(Path("pyproject.toml"), '["csrc"]', '["sources"]')
+    assert main(["build"]) == 1
+    assert capsys.readouterr().err == "opwright: sources, which [tool.opwright] names, is missing\n"
 
 
 # -- interrupted, and two at once

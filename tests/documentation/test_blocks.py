@@ -30,7 +30,7 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
-LANGUAGES = {"", "c", "cmake", "meson", "sh", "yaml", "toml", "python"}
+LANGUAGES = {"", "c", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
 LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python")}
 
 

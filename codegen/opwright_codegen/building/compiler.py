@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler"]
+__all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler", "python_headers", "run_compiler", "words_of"]
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
@@ -59,32 +59,33 @@ class Compiler:
         strict = () if sys.platform == "darwin" else ("-Wl,-z,defs", "-Wl,--no-demangle")
         return [*self.command, "-shared", *map(str, objects), *strict, *self.link_flags, "-lm", "-o", os.devnull]
 
-    def run(self, command: Sequence[str]) -> tuple[bool, str]:
-        """Run a command; return whether it succeeds, and what it says, with paths as the user gives them."""
-        words = {**os.environ, "LC_ALL": "C"}  # what it says is read
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=words)
-        except OSError as error:
-            raise BuildError(f"{self.command[0]} cannot be run: {error.strerror or error}") from None
-        return done.returncode == 0, (done.stdout + done.stderr).replace(f"{Path.cwd()}{os.sep}", "")
+
+def run_compiler(command: Sequence[str]) -> tuple[bool, str]:
+    """Run a command; return whether it succeeds, and what it says, with paths as the user gives them."""
+    words = {**os.environ, "LC_ALL": "C"}  # what it says is read
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=words)
+    except OSError as error:
+        raise BuildError(f"{command[0]} cannot be run: {error.strerror or error}") from None
+    return done.returncode == 0, (done.stdout + done.stderr).replace(f"{Path.cwd()}{os.sep}", "")
 
 
 def find_compiler() -> Compiler:
     """Return the compiler of CC, else the system's. Raises ToolsMissing; BuildError for wrong variables."""
     if os.name == "nt" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise ToolsMissing("C kernels are built on Linux and macOS, by a Python that has the lock and the limited API")
-    named = _words("CC")
+    named = words_of("CC")
     command = named or [next((name for name in _NAMES if shutil.which(name)), "")]
     if not command[0] or shutil.which(command[0]) is None:
         found = f"CC names {command[0]!r}, which is not installed" if named else "there is no C compiler"
         raise ToolsMissing(f"{found}: {_INSTALL}")
-    system = (_python_headers(), _numpy_headers())
+    system = (python_headers(), _numpy_headers())
     programs = filter(None, map(shutil.which, command[:2]))  # ccache gcc
     told = (*programs, f"{system[0]}/patchlevel.h", f"{system[1]}/numpy/_numpyconfig.h")
-    return Compiler(tuple(command), tuple(_words("CFLAGS")), tuple(_words("LDFLAGS")), system, told)
+    return Compiler(tuple(command), tuple(words_of("CFLAGS")), tuple(words_of("LDFLAGS")), system, told)
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """Return the words of an environment variable, as a shell reads them. Raises BuildError."""
     try:
         return shlex.split(os.environ.get(name, ""))
@@ -92,7 +93,8 @@ def _words(name: str) -> list[str]:
         raise BuildError(f"the environment variable {name} cannot be read: {str(error).lower()}") from None
 
 
-def _python_headers() -> str:
+def python_headers() -> str:
+    """Return the folder of Python's headers. Raises ToolsMissing where they are not installed."""
     folder = sysconfig.get_path("include")
     if not Path(folder, "Python.h").is_file():
         raise ToolsMissing(f"{folder} has no Python.h: install Python's headers (Debian: apt install python3-dev)")

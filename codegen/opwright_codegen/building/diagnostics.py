@@ -33,7 +33,7 @@ class Header:
     @classmethod
     def read(cls, path: Path) -> Header:
         """Return the header at a path."""
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         return cls(path, {found[1]: found[0] for found in re.finditer(r"^int (\w+)\([^;]*", text, re.MULTILINE)})
 
 
@@ -125,7 +125,7 @@ def explain_link(said: str, objects: Mapping[Path, Path]) -> list[str]:
     return found
 
 
-def lacking(said: str, header: Header, sources: Sequence[Path]) -> list[str]:
+def lacking(said: str, header: Header, sources: Sequence[Path], language: str) -> list[str]:
     """Return a line for each function of the header that a linker calls undefined, with what has a similar name."""
     names = dict.fromkeys(match[1] or match[2] for match in _UNDEFINED.finditer(said))
     missing = [name for name in names if name in header.prototypes]
@@ -135,5 +135,5 @@ def lacking(said: str, header: Header, sources: Sequence[Path]) -> list[str]:
         near = nearest(name, there)
         hint = f" ({shown(there[near])} has {near!r})" if near and near not in header.prototypes else ""
         what = _indented(header.prototypes[name])
-        found.append(f"error: no C file has the function {name!r}{hint}, which is\n    {what}")
+        found.append(f"error: no {language} file has the function {name!r}{hint}, which is\n    {what}")
     return found

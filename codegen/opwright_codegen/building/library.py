@@ -14,8 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TextIO
 
-from opwright_codegen.building.compiler import BuildError, Compiler
+from opwright_codegen.building.compiler import BuildError, Compiler, run_compiler
 from opwright_codegen.building.diagnostics import Header, explain, explain_link, lacking, without_header
+from opwright_codegen.building.nvcc import Nvcc
 from opwright_codegen.building.progress import Progress, shown
 from opwright_codegen.building.state import Stamps, State, depended, stamps_before, stamps_of
 from opwright_codegen.output.write import locked
@@ -46,18 +47,19 @@ class Library:
         namespace: str,
         generated: Sequence[Path],
         sources: Sequence[Path],
-        compiler: Compiler,
+        compiler: Compiler | Nvcc,
     ) -> None:
         self._header = Header.read(header)
         self._sources = list(sources)
         self._compiler = compiler
-        self._folder = header.parent / "build"
+        self._language = "C" if isinstance(compiler, Compiler) else "CUDA"
+        self._folder = header.parent / "build" / ("" if self._language == "C" else "cuda")
         self.target = header.parent / f"_{namespace}.abi3.so"
         self._objects = {source: self._object(source) for source in (*generated, *sources)}
 
     def build(self, *, force: bool, jobs: int, out: TextIO) -> None:
         """Bring objects and library up to date; another build of them is waited for. Raises BuildError."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
         with locked(self._folder):
             state = State(self._folder)  # read last: another build may have written it
             stale = [source for source in self._objects if force or not self._is_fresh(state, source)]
@@ -129,9 +131,9 @@ class Library:
         """Make the object of one file: the old one is replaced when all of the new one is there."""
         target = self._objects[source]
         command = self._command(source, target)
-        generated = map(str, self._header.path.parent.glob("*.[ch]"))
+        generated = map(str, self._header.path.parent.glob("*.[ch]*"))
         before, start = stamps_before({str(source), *generated, *known, *self._compiler.tools})
-        succeeds, said = self._compiler.run(command)
+        succeeds, said = run_compiler(command)
         if not succeeds:
             return _Compiled(said, problems=explain(said, self._header, self._sources), failed=True)
         files = depended(target.with_suffix(".d"))
@@ -146,7 +148,7 @@ class Library:
         """Put a new library in the place of the old one, which may be in use. Raises BuildError."""
         progress.show(self.target)
         made = self._folder / f"{self.target.name}{_PART}"
-        succeeds, said = self._compiler.run(self._compiler.link_command(list(self._objects.values()), made))
+        succeeds, said = run_compiler(self._compiler.link_command(list(self._objects.values()), made))
         if not succeeds:
             problems = "".join(f"{line}\n" for line in explain_link(said, self._named()))
             raise BuildError(f"linking {shown(self.target)} failed", "\n".join(filter(None, (problems, said))))
@@ -165,13 +167,17 @@ class Library:
         if found is None:
             return
         name = found[1] or found[2]
-        _, told = self._compiler.run(self._compiler.undefined_command(list(self._objects.values())))
-        lines = lacking(told, self._header, self._sources) or lacking(f"undefined symbol: {name}", self._header, [])
+        _, told = run_compiler(self._compiler.undefined_command(list(self._objects.values())))
+        lines = self._lacking(told) or self._lacking(f"undefined symbol: {name}")
         if lines:
             header = shown(self._header.path)
             text = "".join(f"{line}\n" for line in lines)
             raise BuildError(f"functions are missing that {header} declares", text)
-        raise BuildError(f"no C file has {name!r}, nor has a library: LDFLAGS names libraries, as in LDFLAGS=-lname")
+        where = "LDFLAGS names libraries, as in LDFLAGS=-lname"
+        raise BuildError(f"no {self._language} file has {name!r}, nor has a library: {where}")
+
+    def _lacking(self, said: str) -> list[str]:
+        return lacking(said, self._header, self._sources, self._language)
 
     def _remove_others(self) -> None:
         """Remove objects of files that are none of the library any more."""

@@ -1,4 +1,4 @@
-"""The command `build`: the C files of a project compiled to a library beside the generated package.
+"""The command `build`: the C and CUDA files of a project compiled to libraries beside the generated package.
 
 Only what changed is compiled: `build/state.json` keeps for each object the command that made it, and size and time of
 each file that it was made of, as the compiler lists them.
@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from opwright_codegen.building.compiler import BuildError, Compiler, ToolsMissing, find_compiler
+from opwright_codegen.building.cuda_sources import CUDA_SHIMS, cuda_sources
 from opwright_codegen.building.library import Library
+from opwright_codegen.building.nvcc import find_nvcc
 from opwright_codegen.building.progress import shown
 from opwright_codegen.commands.generate import Job, UsageError, generate
 from opwright_codegen.output.freshness import fresh_folders
 from opwright_codegen.output.write import replace_file
 
-__all__ = ["build", "cores", "generated_folders", "libraries", "shims_of"]
+__all__ = ["build", "cores", "cuda_libraries", "generated_folders", "libraries", "shims_of"]
 
 _FOLDER: Final = "native"
 _SHIMS: Final = "_shims.c"
@@ -31,14 +33,19 @@ _LINES: Final = 40  # of what a compiler says, on a terminal
 
 def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, out: TextIO) -> int:
     """Bring output and libraries up to date. The exit status: 1 where something fails."""
+    job.recall()
     if fresh_folders(job.base, job.options(), job.inputs()) is None and (status := generate(job, arguments, out)):
         return status
     folders = generated_folders(job)
-    if not any(shims_of(folders)):
-        print("no operator has a C kernel: nothing to build", file=out)
-        return 0
     try:
-        for library in libraries(folders, native, find_compiler()):
+        needs_c = any(shims_of(folders))
+        found = [
+            *(libraries(folders, native, find_compiler()) if needs_c else ()),
+            *cuda_libraries(folders, job.roots, out),
+        ]
+        if not found and not any(shims_of(folders, CUDA_SHIMS)):
+            print("no operator has a kernel in C, or one for nvcc: nothing to build", file=out)
+        for library in found:
             library.build(force=arguments.force, jobs=arguments.jobs or cores(), out=out)
     except ToolsMissing as error:
         print(f"opwright: {error}", file=sys.stderr)
@@ -55,9 +62,9 @@ def generated_folders(job: Job) -> list[Path]:
     return [Path(folder) for folder in fresh_folders(job.base, job.options(), job.inputs()) or [job.base]]
 
 
-def shims_of(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the generated C shims of packages: those that have C kernels."""
-    return (path for folder in folders for path in sorted((folder / _FOLDER).glob(f"*{_SHIMS}")))
+def shims_of(folders: Sequence[Path], ending: str = _SHIMS) -> Iterator[Path]:
+    """Yield the generated shims of packages, in C or CUDA: those that have such kernels."""
+    return (path for folder in folders for path in sorted((folder / _FOLDER).glob(f"*{ending}")))
 
 
 def libraries(folders: Sequence[Path], native: Mapping[str, Sequence[Path]], compiler: Compiler) -> Iterator[Library]:
@@ -67,6 +74,19 @@ def libraries(folders: Sequence[Path], native: Mapping[str, Sequence[Path]], com
         namespace = path.name.removesuffix(_SHIMS)
         sources = _sources(native, namespace, is_only=len(shims) == 1)
         yield Library(path.with_name(f"{namespace}{_HEADER}"), namespace, [path], sources, compiler)
+
+
+def cuda_libraries(folders: Sequence[Path], roots: Sequence[Path], out: TextIO) -> Iterator[Library]:
+    """Yield the library of each namespace that has kernels for nvcc; without it a line says so. Raises BuildError."""
+    shims = list(shims_of(folders, CUDA_SHIMS))
+    nvcc = find_nvcc() if shims else ""
+    for path in shims:
+        namespace = path.name.removesuffix(CUDA_SHIMS)
+        if isinstance(nvcc, str):
+            print(f"the CUDA kernels of {namespace} are not built: {nvcc}", file=out)
+        else:
+            header = path.with_name(f"{namespace}_cuda.h")
+            yield Library(header, f"{namespace}_cuda", [path], cuda_sources(path, roots), nvcc)
 
 
 def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:
@@ -96,6 +116,6 @@ def _shortened(text: str, folders: Sequence[Path]) -> str:
     lines = text.splitlines(keepends=True)
     if len(lines) <= _LINES or not sys.stderr.isatty():
         return text
-    log = next(shims_of(folders)).parent / "build" / _LOG
+    log = next(path for path in (*shims_of(folders), *shims_of(folders, CUDA_SHIMS))).parent / "build" / _LOG
     replace_file(log, text)
     return f"{''.join(lines[:_LINES])}… {len(lines) - _LINES:,} more lines: {shown(log)}\n"

@@ -10,17 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NoReturn
 
-from opwright_codegen.building.compiler import BuildError, Compiler, ToolsMissing, find_compiler
-from opwright_codegen.commands.build import cores, generated_folders, libraries, shims_of
+from opwright_codegen.building.compiler import BuildError, ToolsMissing, find_compiler
+from opwright_codegen.building.library import Library
+from opwright_codegen.commands.build import cores, cuda_libraries, generated_folders, libraries, shims_of
 from opwright_codegen.commands.config import Config, read_config
 from opwright_codegen.commands.generate import Job, UsageError, generate, job_of
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.output.write import MANIFEST, manifest_names
 
-__all__ = ["ABI", "Project", "package_path"]
+__all__ = ["ABI", "OF_C", "Project", "package_path"]
 
 ABI: Final = "cp311"  # the oldest Python whose limited API the C shims keep to
-_OF_C: Final = (".c", ".h", ".cu", ".gitignore")  # what compilers read of a package, and its users do not need
+# What compilers read of a package, and its users do not need. Other CUDA sources are compiled where they are called.
+OF_C: Final = (".c", ".h", "_shims.cu", "_sources.txt", ".gitignore")
 _ALL: Final = Namespace(
     schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None,
     check=False, diff=False, dry_run=False, depfile=None, force=False,
@@ -53,41 +55,38 @@ class Project:
         return job
 
     @cached_property
-    def compiler(self) -> Compiler | None:
-        """Return the compiler of the C kernels; None where nothing is compiled: there is none of the two."""
-        if not any(shims_of(self.folders)):
-            return None
+    def libraries(self) -> list[Library]:
+        """Return the libraries that are built: none where the project has none, or the machine no compiler."""
         try:
-            return find_compiler()
+            found = [*cuda_libraries(self.folders, self._job.roots, sys.stdout)]
+            if any(shims_of(self.folders)):
+                found += libraries(self.folders, self._config.native, find_compiler())
         except ToolsMissing as error:
             if self._config.native_required:
                 _stop(f"opwright: {error}")
             self._problem = str(error)
-        except BuildError as error:
+            return []
+        except (BuildError, UsageError) as error:
             _stop(f"opwright: {error}")
-        return None
+        return found
 
     def compile(self) -> list[Path]:
         """Return the libraries, brought up to date beside the C files; none, and a line, where nothing is compiled."""
-        if self.compiler is None:
-            if self._problem:
-                print(f"opwright: the C kernels are left out: {self._problem}", file=sys.stderr)
-            return []
-        found = []
+        found = [library.target for library in self.libraries]
+        if self._problem:
+            print(f"opwright: the C kernels are left out: {self._problem}", file=sys.stderr)
         try:
-            for library in libraries(self.folders, self._config.native, self.compiler):
+            for library in self.libraries:
                 library.build(force=False, jobs=cores(), out=sys.stdout)
-                found.append(library.target)
-        except (BuildError, UsageError) as error:
-            output = error.output if isinstance(error, BuildError) else ""
-            _stop(f"{output}opwright: {error}")
+        except BuildError as error:
+            _stop(f"{error.output}opwright: {error}")
         return found
 
     def generated(self, *, with_c: bool) -> Iterator[tuple[Path, Path]]:
         """Yield the generated files: the folder of their package, and each file's path in it."""
         for folder in self.folders:
             for name in (MANIFEST, *manifest_names(folder)):
-                if with_c or not name.endswith(_OF_C):
+                if with_c or not name.endswith(OF_C):
                     yield folder, Path(name)
 
     def sources(self) -> Iterator[Path]:

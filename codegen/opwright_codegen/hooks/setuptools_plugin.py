@@ -38,14 +38,17 @@ def finalize(distribution: Distribution) -> None:
     commands = [*build.sub_commands, (name, None)]
     distribution.cmdclass["build"] = type("build", (build,), {"sub_commands": commands})
     distribution.cmdclass[name] = type(name, (BuildOperators,), {"project": project})
-    if project.compiler is not None:
+    if project.libraries:
         distribution.has_ext_modules = lambda: True
         distribution.get_option_dict("bdist_wheel")["py_limited_api"] = ("opwright", ABI)
     # The wheel needs no C files, which setuptools would take along from the source distribution.
     left_out: dict[str, list[str]] = dict(getattr(distribution, "exclude_package_data", None) or {})
     for folder in project.folders:
         package = ".".join(package_path(folder).parts)
-        left_out |= {package: ["native/*"], f"{package}.native": ["*.[ch]", ".gitignore"]}
+        left_out |= {
+            package: ["native/*"],
+            f"{package}.native": ["*.[ch]", "*_shims.cu", "*_sources.txt", ".gitignore"],
+        }
     distribution.exclude_package_data = left_out
 
 
@@ -104,9 +107,9 @@ class BuildOperators(Command):
 
     def _files(self) -> Iterator[tuple[Path, Path]]:
         yield from self.project.generated(with_c=False)
-        if self.project.compiler is not None:
-            for folder in self.project.folders:
-                yield from ((folder, path.relative_to(folder)) for path in folder.glob("native/_*.abi3.so"))
+        for library in self.project.libraries:
+            folder = library.target.parents[1]
+            yield folder, library.target.relative_to(folder)
 
     def _place(self, folder: Path) -> Path:
         """Return where a package goes: as setuptools maps folders to packages, else as they nest."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright_codegen.bindings.bind import Native
+from opwright_codegen.bindings.bind import CudaKernel, Native
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.fast_shims import FastShim
 from opwright_codegen.targets.native_facts import NativeFacts
@@ -28,7 +28,7 @@ class NativeShimBuilder(ShimBuilder):
 
     def _call(self, out: str = "") -> Formula:
         kernel = self.binding.kernel
-        assert isinstance(kernel, Native)
+        assert isinstance(kernel, (Native, CudaKernel))
         plans = [f"plan{number}" for number in range(kernel.outputs)]
         plan = "plan" if kernel.outputs == 1 else f"({', '.join(plans)})"
         arguments = (Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments)
