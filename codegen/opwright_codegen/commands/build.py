@@ -26,6 +26,7 @@ __all__ = ["build", "cores", "cuda_libraries", "generated_folders", "libraries",
 
 _FOLDER: Final = "native"
 _SHIMS: Final = "_shims.c"
+_LOOPS: Final = "_loops.c"
 _HEADER: Final = "_kernels.h"
 _LOG: Final = "build.log"
 _LINES: Final = 40  # of what a compiler says, on a terminal
@@ -72,8 +73,11 @@ def libraries(folders: Sequence[Path], native: Mapping[str, Sequence[Path]], com
     shims = list(shims_of(folders))
     for path in shims:
         namespace = path.name.removesuffix(_SHIMS)
-        sources = _sources(native, namespace, is_only=len(shims) == 1)
-        yield Library(path.with_name(f"{namespace}{_HEADER}"), namespace, [path], sources, compiler)
+        header, loops = path.with_name(f"{namespace}{_HEADER}"), path.with_name(f"{namespace}{_LOOPS}")
+        generated = [each for each in (path, loops) if each.is_file()]
+        # Without a header there are loops alone, which need no file of the project.
+        sources = _sources(native, namespace, is_only=len(shims) == 1) if header.is_file() else []
+        yield Library(header, namespace, generated, sources, compiler)
 
 
 def cuda_libraries(folders: Sequence[Path], roots: Sequence[Path], out: TextIO) -> Iterator[Library]:

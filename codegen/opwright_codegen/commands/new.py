@@ -31,6 +31,7 @@ _FILES: Final = {
     "src/NAME/__init__.py": "package.py",
     "src/NAME/kernels.py": "kernels.py",
     "csrc/smooth.c": "smooth.c",
+    "csrc/clip_rows.cu": "clip_rows.cu",
     "tests/test_NAME.py": "tests.py",
 }
 _EMPTY: Final = "src/NAME/py.typed"
