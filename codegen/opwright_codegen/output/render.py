@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
-
-from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
 from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import (
@@ -99,7 +97,7 @@ def render(
                 header = _header(shown)
                 is_c = name.endswith((".c", ".h", ".cu"))
                 shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
-                found[name] = _environment().get_template(template).render({**shared, **values})
+                found[name] = environment().get_template(template).render({**shared, **values})
     return dict(sorted(_with_folders(found, _header(view), namespace).items()))
 
 
@@ -107,12 +105,12 @@ def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_
     """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
     that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
-    return _environment().get_template(custom_op.TEMPLATE).render(context)
+    return environment().get_template(custom_op.TEMPLATE).render(context)
 
 
 def render_meta(bound: meta_formula.BoundMeta) -> str:
     """Return the function of a formula that is given at run time."""
-    return _environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
+    return environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
 
 
 _Context = Callable[[], Mapping[str, object] | None]
@@ -206,7 +204,7 @@ def _of_cuda(view: NamespaceView, kernels: Sequence[cuda_c.CudaFunctions], names
 
 def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
     """Return the files, and the `__init__.py` of folders that have none."""
-    template = _environment().get_template(folders.TEMPLATE)
+    template = environment().get_template(folders.TEMPLATE)
     made = {
         f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})
         for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - _indexed(found))
@@ -239,20 +237,3 @@ def _header(view: NamespaceView) -> str:
 def _in_c(header: str) -> str:
     """Return a comment of Python as one of C: no sign of it ends that."""
     return "/* " + "\n * ".join(line.removeprefix("# ") for line in header.splitlines()) + " */"
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=_loader(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
-def _loader() -> BaseLoader:
-    folder = files("opwright_codegen.templates")
-    return FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))

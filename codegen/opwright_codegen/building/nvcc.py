@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opwright_codegen.commands.compiler import BuildError, python_headers, run_compiler
+from opwright_codegen.building.compiler import BuildError, python_headers, words_of
 
 __all__ = ["Nvcc", "find_nvcc"]
 
@@ -23,11 +22,12 @@ class Nvcc:
     command: tuple[str, ...]
     flags: tuple[str, ...]
     system: tuple[str, ...]  # folders of headers that are not the project's
+    tools: tuple[str, ...]  # files that tell one installation of it from another
 
     def compile_command(self, source: Path, target: Path, depfile: Path, include: Path) -> list[str]:
         """Return the command that compiles one file."""
         folders = (f"-I{include}", *(part for folder in self.system for part in ("-isystem", folder)))
-        given = ("-MMD", "-MF", str(depfile), "-c", str(source), "-o", str(target))
+        given = ("-MMD", "-MT", "object", "-MF", str(depfile), "-c", str(source), "-o", str(target))
         host = ("-Xcompiler", "-fPIC,-fvisibility=hidden")
         return [*self.command, "-std=c++17", "-O3", *host, *self.flags, *folders, *given]
 
@@ -35,9 +35,9 @@ class Nvcc:
         """Return the command that makes a library of objects."""
         return [*self.command, "-shared", *self.flags, *map(str, objects), "-o", str(target)]
 
-    def run(self, command: Sequence[str], what: str) -> str:
-        """Run a command; return what it said. Raises BuildError where it fails."""
-        return run_compiler(command, what)
+    def undefined_command(self, objects: Sequence[Path]) -> list[str]:
+        """Return a command that fails, and names all that the objects lack: what Python has, too."""
+        return [*self.link_command(objects, Path(os.devnull)), "-Xlinker", "-z,defs"]
 
 
 def find_nvcc() -> Nvcc | str:
@@ -45,10 +45,11 @@ def find_nvcc() -> Nvcc | str:
 
     Raises BuildError where NVCC names one that is not there.
     """
-    named = shlex.split(os.environ.get("NVCC", ""))
+    named = words_of("NVCC")
     command = named or ["nvcc"]
     if shutil.which(command[0]) is None:
         if named:
             raise BuildError(f"NVCC names {command[0]!r}, which is not installed: {_INSTALL}")
         return f"there is no nvcc: {_INSTALL}"
-    return Nvcc(tuple(command), tuple(shlex.split(os.environ.get("NVCCFLAGS", ""))), (python_headers(),))
+    programs = tuple(filter(None, map(shutil.which, command[:2])))
+    return Nvcc(tuple(command), tuple(words_of("NVCCFLAGS")), (python_headers(),), programs)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from opwright_codegen.commands.compiler import BuildError
+from opwright_codegen.building.compiler import BuildError
 
 __all__ = ["CUDA_SHIMS", "cuda_sources"]
 
