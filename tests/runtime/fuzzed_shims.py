@@ -123,7 +123,7 @@ def touching(header: str, kernels: dict[str, Any]) -> Iterator[str]:
 
 def make(folder: Path) -> list[str]:
     """Build the projects. Return the names of their packages."""
-    shutil.copytree(EXAMPLE, folder / "example", ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, folder / "example", ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     build(folder / "example", CFLAGS=FLAGS, LDFLAGS=FLAGS)
     touch = folder / "touch"
     touch.mkdir()

@@ -137,7 +137,7 @@ def test_merged_dimensions_reach_the_same_elements(data: st.DataObject) -> None:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("cuda") / "project"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     schema = folder / "ops.yaml"
     schema.write_text(schema.read_text().replace("native_demo::", "cuda_demo::"))
     settings_ = folder / "pyproject.toml"

@@ -55,7 +55,7 @@ def sample(name: str, grad: bool = False) -> tuple[list[Any], dict[str, Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example under a name of its own."""
     made = tmp_path_factory.mktemp("operators") / "project"
-    shutil.copytree(EXAMPLE, made, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, made, ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     for path in (*made.glob("*.*"), *made.glob("csrc/*")):
         path.write_text(path.read_text().replace("native_demo", "kept_demo"))
     build(made)
