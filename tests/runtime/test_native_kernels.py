@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from native_projects import EXAMPLE, build, run_build
 
 import opwright
 from opwright.autograd import gradcheck
@@ -29,7 +30,6 @@ from opwright.func import vmap
 from opwright.library import opcheck
 from opwright_codegen.cli import main
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no 
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, built where no other run looks."""
     folder = tmp_path_factory.mktemp("native") / "project"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     build(folder, CFLAGS="-Wall -Wextra -Werror")
     return folder
 
@@ -47,19 +47,6 @@ def demo(project: Path) -> Iterator[ModuleType]:
     sys.path.insert(0, str(project))
     yield importlib.import_module("native_demo")
     sys.path.remove(str(project))
-
-
-def run_build(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "opwright_codegen.cli", "build", *options]
-    return subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-
-
-def build(folder: Path, *options: str, **environment: str) -> str:
-    done = run_build(folder, *options, **environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # -- values
@@ -224,13 +211,13 @@ def test_errors_are_worded_in_python(demo: ModuleType) -> None:
 
 
 def test_only_what_changed_is_compiled(project: Path, demo: ModuleType) -> None:
-    assert "up to date, 3 files" in build(project, CFLAGS="-Wall -Wextra -Werror")
+    assert "up to date, 4 files" in build(project, CFLAGS="-Wall -Wextra -Werror")
     path = project / "csrc" / "axpy.c"
     text = path.read_text()
     path.write_text(text + "\n")
     said = build(project, CFLAGS="-Wall -Wextra -Werror")
     assert "csrc/axpy.c" in said
-    assert "1 of 3 files compiled" in said
+    assert "1 of 4 files compiled" in said
     path.write_text(text.replace("const float *x", "const char *x"))
     done = run_build(project, CFLAGS="-Wall -Wextra -Werror")
     assert done.returncode == 1
@@ -238,7 +225,7 @@ def test_only_what_changed_is_compiled(project: Path, demo: ModuleType) -> None:
     path.write_text(text.replace("axpy_f64", "axpy_f63"))
     done = run_build(project)
     assert done.returncode == 1
-    assert "no C file has the function 'axpy_f64': native_demo/native/native_demo_kernels.h" in done.stderr
+    assert "no C file has the function 'axpy_f64' (csrc/axpy.c has 'axpy_f63')" in done.stderr
     path.write_text(text)
     assert "compiled" in build(project, CFLAGS="-Wall -Wextra -Werror")
     assert all("-O3" in kept["command"] for kept in state(project))
@@ -276,7 +263,7 @@ def test_several_namespaces_say_which_files_are_whose(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No compiler, no library, a stale one: one line each, and operators with kernels in NumPy work."""
-    shutil.copytree(EXAMPLE, tmp_path / "p", ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, tmp_path / "p", ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     folder = tmp_path / "p"
     schema = folder / "ops.yaml"
     schema.write_text(
