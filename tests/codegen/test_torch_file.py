@@ -89,7 +89,8 @@ tensor = opwright.tensor([1.0, 2.0])
 total = opwright.add(tensor, tensor)
 beside = {
     "function": opwright.add is function and own.add is function and ops.add is not function,
-    "method": opwright.Tensor.add is method and opwright.Tensor.__add__ is own_methods.__add__,
+    "method": opwright.Tensor.add is method,
+    "Python operator": getattr(opwright.Tensor.__add__, "python", opwright.Tensor.__add__) is own_methods.__add__,
     "new method": opwright.Tensor.to_mkldnn is ops.to_mkldnn,
     "shared": ops._add_Tensor is own._add_Tensor is opwright.ops.aten.add.Tensor,
     "kernels": dict(opwright.ops.aten.add.Tensor.registrations) == table,
