@@ -13,6 +13,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import wrapped_scalar
 from opwright.errors import DispatchError
+from opwright_kernels import single_precision
+from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.special import erf
 
 Array = Any
@@ -212,9 +214,24 @@ def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None) -> Array:
     """Return `self` times the standard normal distribution at it: exactly ("none") or through tanh ("tanh")."""
     if approximate == "tanh":
-        inner = 0.7978845608028654 * (self + 0.044715 * (self * self * self))
-        return xp.multiply(0.5 * self, 1 + xp.tanh(inner), out=out)
-    return xp.multiply(0.5 * self, 1 + erf(xp, self * self.dtype.type(0.7071067811865476)), out=out)
+        return filled_in_blocks(xp, _gelu_by_tanh, self, out)
+    if self.dtype.itemsize == 4:
+        return filled_in_blocks(xp, single_precision.gelu, self, out)
+    factor = xp.asarray(erf(xp, self * self.dtype.type(0.7071067811865476)))
+    factor += 1
+    factor *= 0.5
+    return xp.multiply(self, factor, out=_or_reused(out, factor, self))
+
+
+def _gelu_by_tanh(xp: ModuleType, x: Array, out: Array) -> None:
+    inner = x * x
+    inner *= 0.7978845608028654 * 0.044715
+    inner += 0.7978845608028654
+    inner *= x
+    xp.tanh(inner, out=inner)
+    inner += 1
+    inner *= 0.5
+    xp.multiply(inner, x, out=out)
 
 
 def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:
