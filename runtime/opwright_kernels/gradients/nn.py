@@ -187,11 +187,11 @@ def embedding_backward(
     """Return the gradients of all places that a row went to, added; over their number, if asked for."""
     flat = aten.reshape(indices, [-1])
     rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
-    mask = flat != padding_idx
     if scale_grad_by_freq:
         counts = aten.bincount(flat, None, shape[0])
         rows = rows / aten.unsqueeze(aten.index_select(counts, 0, flat), -1)
-    rows = aten.where(aten.unsqueeze(mask, -1), rows, 0)
+    if padding_idx >= 0:
+        rows = aten.where(aten.unsqueeze(flat != padding_idx, -1), rows, 0)
     return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
 
 
