@@ -216,7 +216,7 @@ def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None
     if approximate == "tanh":
         return filled_in_blocks(xp, _gelu_by_tanh, self, out)
     if self.dtype.itemsize == 4:
-        return filled_in_blocks(xp, single_precision.gelu, self, out)
+        return filled_in_blocks(xp, single_precision.fill_gelu, self, out)
     factor = xp.asarray(erf(xp, self * self.dtype.type(0.7071067811865476)))
     factor += 1
     factor *= 0.5

@@ -28,7 +28,7 @@ _ERF = (
     2.0807645884080017e-10,
 )
 # log(p / (1 - p)) / x of the normal distribution function p, of x²; 3.4e-8.
-_NORMAL = (
+NORMAL = (
     1.5957696437835693,
     0.0726669505238533,
     -6.59746874589473e-05,
@@ -78,7 +78,7 @@ _ERFINV_TAIL = (
 )
 
 
-def erf(xp: ModuleType, x: Array, out: Array) -> None:
+def fill_erf(xp: ModuleType, x: Array, out: Array) -> None:
     """Compute the error function."""
     angle = polynomial(_ERF, x * x)
     angle *= x
@@ -86,9 +86,9 @@ def erf(xp: ModuleType, x: Array, out: Array) -> None:
     xp.tanh(angle, out=out)
 
 
-def gelu(xp: ModuleType, x: Array, out: Array) -> None:
+def fill_gelu(xp: ModuleType, x: Array, out: Array) -> None:
     """Compute x times the normal distribution function."""
-    power = polynomial(_NORMAL, x * x)
+    power = polynomial(NORMAL, x * x)
     power *= x
     xp.negative(power, out=power)
     xp.exp(power, out=power)
@@ -96,7 +96,7 @@ def gelu(xp: ModuleType, x: Array, out: Array) -> None:
     xp.divide(x, power, out=out)
 
 
-def erfc(xp: ModuleType, x: Array, out: Array) -> None:
+def fill_erfc(xp: ModuleType, x: Array, out: Array) -> None:
     """Compute 1 - erf(x), of |x|: for negative x it is 2 less that of -x."""
     size = xp.abs(x)
     xp.minimum(size, _ERFC_END, out=size)
@@ -129,7 +129,7 @@ def _exp_of_square(xp: ModuleType, size: Array, scratch: Array) -> Array:
     return square
 
 
-def erfinv(xp: ModuleType, x: Array, out: Array) -> None:
+def fill_erfinv(xp: ModuleType, x: Array, out: Array) -> None:
     """Compute the inverse of erf."""
     logarithm = 1 - x
     logarithm *= 1 + x

@@ -173,7 +173,7 @@ def erf(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     if found is not None:
         return found
     if self.dtype.itemsize == 4:
-        return filled_in_blocks(xp, single_precision.erf, self, out)
+        return filled_in_blocks(xp, single_precision.fill_erf, self, out)
     return blockwise(xp, _erf, out, self)
 
 
@@ -193,7 +193,7 @@ def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     if found is not None:
         return found
     if self.dtype.itemsize == 4:
-        return filled_in_blocks(xp, single_precision.erfc, self, out)
+        return filled_in_blocks(xp, single_precision.fill_erfc, self, out)
     return blockwise(xp, _erfc, out, self)
 
 
@@ -263,7 +263,7 @@ def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of erf: infinite at -1 and 1, NaN beyond."""
     if self.dtype.itemsize == 4:
         found = one_by_one(xp, _erfinv_of_one, self, out)
-        return filled_in_blocks(xp, single_precision.erfinv, self, out) if found is None else found
+        return filled_in_blocks(xp, single_precision.fill_erfinv, self, out) if found is None else found
     return blockwise(xp, lambda xp, y: _SQRT_HALF * _quantile(xp, 0.5 * y, 0.5 * (1 - xp.abs(y))), out, self)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.tensors.tensor import wrap
+from opwright_kernels import backward
+from opwright_kernels.plain import arrays_of
 from opwright_kernels.gradients.reductions import add_gradients
 
 Tensor = Any
@@ -21,8 +24,26 @@ MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
 
 def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     """Return the gradient of `elu`; the slope below 0 is alpha * scale * input_scale * exp(x * input_scale)."""
+    found = _dense(grad, self)
+    if found is not None and not isinstance(alpha, complex):
+        return wrap(backward.elu_gradient(found[0], found[1], input_scale * alpha * scale, scale, input_scale))
     below = grad * (input_scale * alpha * scale) * aten.exp(aten.where(self < 0, self, 0) * input_scale)
     return aten.where(self <= 0, below, grad * scale)
+
+
+def _dense(grad: Tensor, like: Tensor, *others: Tensor | None) -> list[Any] | None:
+    """Return the arrays of tensors where nobody looks at what is done with them, and the second is contiguous and not
+    empty."""
+    found = arrays_of(grad, like, *others)
+    return found if found is not None and found[1].size and found[1].flags.c_contiguous else None
+
+
+def gelu_backward(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
+    """Return the gradient of `gelu`."""
+    found = _dense(grad, self)
+    if found is not None:
+        return wrap(backward.gelu_gradient(found[0], found[1], approximate))
+    return grad * gelu_derivative(self, approximate)
 
 
 def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
@@ -51,6 +72,14 @@ def mish_derivative(x: Tensor) -> Tensor:
     return bent + x * gate * (1 - bent * bent)
 
 
+def silu_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """Return the gradient of `silu`."""
+    found = _dense(grad, self)
+    if found is not None:
+        return wrap(backward.silu_gradient(found[0], found[1]))
+    return grad * aten.conj(silu_derivative(self))
+
+
 def silu_derivative(x: Tensor) -> Tensor:
     """Return the slope of x sigmoid(x)."""
     gate = aten.sigmoid(x)
@@ -59,8 +88,19 @@ def silu_derivative(x: Tensor) -> Tensor:
 
 def softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """Return the gradient less its mean under the result's weights, times these."""
+    found = _dense(grad, result)
+    if found is not None and dim in (-1, result.ndim - 1) and result.ndim:
+        return wrap(backward.softmax_gradient(found[0], found[1]))
     weighted = grad * result
     return weighted - result * aten.sum(weighted, [dim], True)
+
+
+def log_softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Return the gradient less its sum times the softmax."""
+    found = _dense(grad, result)
+    if found is not None and dim in (-1, result.ndim - 1) and result.ndim:
+        return wrap(backward.log_softmax_gradient(found[0], found[1]))
+    return grad - aten.exp(result) * aten.sum(grad, [dim], True)
 
 
 # Losses
@@ -122,6 +162,11 @@ def nll_loss_backward(
     total_weight: Tensor,
 ) -> Tensor:
     """Return minus the weight at the target's class of each element, 0 for ignored ones."""
+    found = arrays_of(grad, target, weight, total_weight) if len(shape) == 2 and len(target.shape) == 1 else None
+    if found is not None:
+        return wrap(
+            backward.nll_loss_gradient(found[0], tuple(shape), found[1], found[2], reduction == MEAN, ignore_index, found[3])
+        )
     place = 1 if len(shape) > 1 else 0
     if not place:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
@@ -211,6 +256,11 @@ def _normalized_backward(scaled: Tensor, centred: Tensor, rstd: Tensor, dims: Se
     return (scaled - mean - centred * along) * rstd
 
 
+def _wrapped(arrays: Sequence[Any]) -> Gradients:
+    of_input, of_weight, of_bias = (None if each is None else wrap(each) for each in arrays)
+    return of_input, of_weight, of_bias
+
+
 def layer_norm_backward(
     grad: Tensor,
     input: Tensor,
@@ -223,6 +273,9 @@ def layer_norm_backward(
 ) -> Gradients:
     """Return the gradients of input, weight and bias."""
     outer = input.ndim - len(normalized_shape)
+    arrays = _dense(grad, input, weight, mean, rstd)
+    if arrays is not None:
+        return _wrapped(backward.layer_norm_gradients(*arrays, tuple(normalized_shape), tuple(mask)))
     if opwright.is_grad_enabled():
         mean, rstd = statistics(input, range(outer, input.ndim), eps, rstd.dtype)
     centred = (input - mean) * rstd
@@ -247,6 +300,10 @@ def group_norm_backward(
     mask: Sequence[bool],
 ) -> Gradients:
     """Return the gradients of input, weight and bias, from those of the result, the means and inverse deviations."""
+    if grads[0] is not None and grads[1] is None and grads[2] is None:
+        arrays = _dense(grads[0], input, weight, mean, rstd)
+        if arrays is not None:
+            return _wrapped(backward.group_norm_gradients(*arrays, (N, group, C // group, HxW), tuple(mask)))
     inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
     rstd = aten.reshape(rstd, outer)
     centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
@@ -285,6 +342,9 @@ def batch_norm_backward(
         mean, rstd = running_mean, aten.rsqrt(running_var + eps)
     elif opwright.is_grad_enabled():
         mean, rstd = statistics(input, dims, eps, rstd.dtype)
+    arrays = _dense(grad, input, weight, mean, rstd)
+    if arrays is not None:
+        return _wrapped(backward.batch_norm_gradients(*arrays, training, tuple(mask)))
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)
