@@ -258,12 +258,12 @@ def batch_norm_gradients(
 
 def nll_loss_gradient(
     grad: Array,
-    shape: tuple[int, ...],
-    target: Array,
     weight: Array | None,
+    total_weight: Array,
+    target: Array,
+    shape: tuple[int, ...],
     is_mean: bool,
     ignore_index: int,
-    total_weight: Array,
 ) -> Array:
     """Return the gradient of `nll_loss` of scores of `shape`, (rows, classes)."""
     result = np.zeros(shape, grad.dtype)

@@ -20,30 +20,31 @@ _PLAIN = DENSE_CPU | VIEW | ODD | NO_GRAD
 _SERVED = frozenset((dtype("float32"), dtype("float64")))
 
 
-def arrays_of(first: Any, *others: Any) -> list[Array] | None:
-    """Return the NumPy arrays of tensors, and None for what is None. Return None if a mode is on, a gradient or tangent
-    would be recorded, a tensor is of a subclass or on another device, or `first` is not float32 or float64, or has not
-    the dtype of all other floating-point tensors."""
-    if type(first) is not Tensor:
+def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | None:
+    """Return the NumPy arrays of tensors of one dtype, float32 or float64, None for what is None, and at last that of
+    the indices where there are any.
+
+    Return None if a mode is on, a gradient or tangent would be recorded, or a tensor is of another dtype, of a subclass
+    or on another device.
+    """
+    if type(first) is not Tensor or first.array.dtype not in _SERVED:
         return None
     kept = first.array.dtype
     keys, arrays = first.keys, [first.array]
     for each in others:
         if each is None:
             arrays.append(None)
-            continue
-        if type(each) is not Tensor:
+        elif type(each) is Tensor and each.array.dtype == kept:
+            keys |= each.keys
+            arrays.append(each.array)
+        else:
             return None
-        array = each.array
-        if array.dtype is not kept and array.dtype.kind not in "iub":
+    if indices is not None:
+        if type(indices) is not Tensor or indices.array.dtype.kind not in "iu":
             return None
-        keys |= each.keys
-        arrays.append(array)
-    if (
-        with_modes(keys) & ~_PLAIN
-        or kept not in _SERVED
-        or not all(each is None or type(each) is ndarray for each in arrays)
-    ):
+        keys |= indices.keys
+        arrays.append(indices.array)
+    if with_modes(keys) & ~_PLAIN or not all(each is None or type(each) is ndarray for each in arrays):
         return None
     return arrays
 

@@ -147,7 +147,9 @@ def _scaled_dot_product_attention_math(
     elif dropout_p > 0:
         used = aten.dropout(weights, dropout_p, True)
     result = aten.matmul(used, value)
-    return (aten.to(result, given), aten.to(used, given)) if given in REDUCED else (result, used)
+    if as_dtype(result.dtype) is given:
+        return result, used
+    return aten.to(result, given), aten.to(used, given)
 
 
 def _repeated(heads: Operand, query: Operand) -> Operand:

@@ -162,11 +162,10 @@ def nll_loss_backward(
     total_weight: Tensor,
 ) -> Tensor:
     """Return minus the weight at the target's class of each element, 0 for ignored ones."""
-    found = arrays_of(grad, target, weight, total_weight) if len(shape) == 2 and len(target.shape) == 1 else None
+    is_simple = len(shape) == 2 and len(target.shape) == 1
+    found = arrays_of(grad, weight, total_weight, indices=target) if is_simple else None
     if found is not None:
-        return wrap(
-            backward.nll_loss_gradient(found[0], tuple(shape), found[1], found[2], reduction == MEAN, ignore_index, found[3])
-        )
+        return wrap(backward.nll_loss_gradient(*found, tuple(shape), reduction == MEAN, ignore_index))
     place = 1 if len(shape) > 1 else 0
     if not place:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
