@@ -43,9 +43,13 @@ def filled_in_blocks(
 ) -> Array:
     """Return what `fill(xp, operand, result)` writes for one operand, elementwise: in its strides where `out` is None.
 
-    `fill` is given 1-d arrays, which may be one memory. On the CPU it is called for one block of elements after another.
+    `fill` is given arrays of one shape, which may be one memory and are never 0-dim. On the CPU it is called for one
+    block of elements after another.
     """
     result = xp.empty_like(self) if out is None else out
+    if xp is np and self.ndim and self.size <= _WIDE_BLOCK:
+        fill(xp, self, result)
+        return result
     operand, flat = (self, result) if self.ndim == 1 else _in_one_row(xp, self, result)
     step = _WIDE_BLOCK if xp is np else max(1, flat.size)
     for start in range(0, flat.size, step):
@@ -65,8 +69,8 @@ def _in_one_row(xp: ModuleType, operand: Array, result: Array) -> tuple[Array, A
 
 
 def one_by_one(xp: ModuleType, function: Callable[[float], float], self: Array, out: Array | None) -> Array | None:
-    """Return a function of Python's floats of each element: None on a GPU, where there are more than a few elements, and
-    where the function raises ValueError or OverflowError."""
+    """Return a function of Python's floats of each element: None on a GPU, where there are more than a few elements,
+    and where the function raises ValueError or OverflowError."""
     if xp is not np or self.size > _FEW:
         return None
     try:

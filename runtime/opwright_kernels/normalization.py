@@ -71,11 +71,38 @@ def layer_norm(
 ) -> tuple[Array, Array, Array]:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
     reciprocal deviation."""
-    over = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    count = input.dtype.type(prod(normalized_shape))
+    width, outer = prod(normalized_shape), input.shape[: input.ndim - len(normalized_shape)]
+    if not input.size or not input.flags.c_contiguous:
+        return _layer_norm(xp, input, tuple(range(len(outer), input.ndim)), weight, bias, eps)
+    rows, count = input.reshape(-1, width), prod(outer)
+    result = xp.empty_like(input)
+    mean, rstd = (xp.empty((count, 1), input.dtype) for _ in range(2))
+    factor, shift = (None if each is None else each.reshape(width) for each in (weight, bias))
+    filled = result.reshape(-1, width)
+    step = max(1, _BLOCK // width) if xp is np else count
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        _, mean[part], rstd[part] = _layer_norm(xp, rows[part], (1,), factor, shift, eps, filled[part])
+    inner = (*outer, *(1,) * len(normalized_shape))
+    return result, mean.reshape(inner), rstd.reshape(inner)
+
+
+def _layer_norm(
+    xp: ModuleType,
+    input: Array,
+    over: tuple[int, ...],
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+    out: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    count = input.dtype.type(prod(input.shape[axis] for axis in over))
     mean = input.sum(axis=over, keepdims=True) / count
-    result = xp.subtract(input, mean)
-    variance = xp.square(result).sum(axis=over, keepdims=True) / count
+    result = xp.subtract(input, mean, out=out)
+    if over == (1,) and input.ndim == 2:
+        variance = xp.einsum("ij,ij->i", result, result)[:, None] / count
+    else:
+        variance = xp.square(result).sum(axis=over, keepdims=True) / count
     rstd = xp.reciprocal(xp.sqrt(variance + eps))
     result *= rstd
     if weight is not None:

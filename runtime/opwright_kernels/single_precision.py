@@ -14,7 +14,7 @@ from opwright_kernels.approximation import polynomial, put_where
 
 Array = Any
 
-# atanh(erf(x)) / x - 1, of x². The last coefficient is positive, and the value far out too large to matter: tanh of it is 1.
+# atanh(erf(x)) / x - 1, of x². The last coefficient is positive, so that far out the value is large, and its tanh 1.
 _ERF = (
     0.128379225730896,
     0.10277224332094193,
@@ -139,7 +139,10 @@ def fill_erfinv(xp: ModuleType, x: Array, out: Array) -> None:
     value *= x
     far = logarithm > 4.95
     if far.any():
-        put_where(xp, value, far, lambda v, w: _erfinv_tail(xp, v, w), x, logarithm)
+        rows = (each.reshape(-1) for each in (value, far, x, logarithm))
+        flat, is_far, *operands = rows
+        put_where(xp, flat, is_far, lambda v, w: _erfinv_tail(xp, v, w), *operands)
+        value = flat.reshape(x.shape)
     xp.positive(value, out=out)
 
 
