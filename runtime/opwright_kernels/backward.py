@@ -197,7 +197,13 @@ def _shaped(array: Array | None, shape: tuple[int, ...]) -> Array | None:
 
 
 def group_norm_gradients(
-    grad: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, sizes: tuple[int, ...], mask: tuple[bool, ...]
+    grad: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    sizes: tuple[int, ...],
+    mask: tuple[bool, ...],
 ) -> Gradients:
     """Return the gradients of `group_norm`; `sizes` are images, groups, channels of a group, elements of a channel."""
     images, groups, channels, _ = sizes

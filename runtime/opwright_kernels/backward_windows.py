@@ -41,7 +41,8 @@ def avg_pool_gradient(
             visited(size, count, at - pad, step)
             for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
         ]
-        result[(..., *(inner for _, inner in spots))] += share[(..., *(outer for outer, _ in spots))]
+        reached: Any = (..., *(inner for _, inner in spots))
+        result[reached] += share[(..., *(outer for outer, _ in spots))]
     return result
 
 

@@ -86,9 +86,7 @@ def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
     return result
 
 
-def input_gradient(
-    grad: Array, weight: Array, padding: Sizes, dilation: Sizes, groups: int
-) -> Array | None:
+def input_gradient(grad: Array, weight: Array, padding: Sizes, dilation: Sizes, groups: int) -> Array | None:
     """Return the gradient of a convolution's input where all strides are 1, of NumPy arrays: the convolution with the
     weight turned around. None where the padding is wider than the kernel."""
     kept, each, *kernel = weight.shape

@@ -1,5 +1,7 @@
-"""LU and triangular systems by the LAPACK that NumPy computes with. NumPy has no names for these routines of it, so they
-are looked up in the library by theirs; where they are not found, `serves` says no, and `elimination` does the work.
+"""LU and triangular systems by the LAPACK that NumPy computes with.
+
+NumPy has no names for these routines of it, so they are looked up in the library by theirs; where they are not found,
+`serves` says no, and `elimination` does the work.
 
 Matrices are stored by columns, as LAPACK wants them and as ATen returns them.
 """
@@ -13,7 +15,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.linalg import _umath_linalg  # type: ignore[attr-defined]
+from numpy.linalg import _umath_linalg
 
 Array = Any
 
@@ -55,8 +57,8 @@ def serves(matrices: Array) -> bool:
 
 
 def factor(A: Array) -> tuple[Array, Array]:
-    """Factor P @ A = L @ U: L below the diagonal and U from it on in one matrix, and the row that was swapped with each,
-    counted from 1 (int32)."""
+    """Factor P @ A = L @ U: L below the diagonal and U from it on in one matrix, and the row that was swapped with
+    each, counted from 1 (int32)."""
     turned = _by_columns(A)
     rows, columns = A.shape[-2:]
     pivots = np.empty((*A.shape[:-2], min(rows, columns)), _integer())

@@ -154,10 +154,11 @@ def _average(
     return _divided(xp, total, xp.asarray(divisor))
 
 
-def window_sizes(xp: ModuleType, lists: Sequence[tuple[int, ...]], count_include_pad: bool) -> Array:
+def window_sizes(xp: ModuleType, lists: Sequence[tuple[int, int, int, int, int]], count_include_pad: bool) -> Array:
     """Return how many places each window has, from size, count, kernel, stride and padding of each dimension."""
-    if count_include_pad and all((count - 1) * step + kernel <= size + 2 * pad for size, count, kernel, step, pad in lists):
-        return xp.asarray(math.prod(kernel for _, _, kernel, _, _ in lists))  # as in all that do not reach beyond the padding
+    ends = [(count - 1) * step + kernel <= size + 2 * pad for size, count, kernel, step, pad in lists]
+    if count_include_pad and all(ends):  # no window reaches beyond the padding
+        return xp.asarray(math.prod(kernel for _, _, kernel, _, _ in lists))
     return _outer_product([_extent(xp, *each, count_include_pad) for each in lists])
 
 

@@ -33,10 +33,9 @@ def check_positions(
     """Raise `error` where a position is outside of a dimension; those from the end count where `negative`."""
     if not index.size:
         return
-    if not negative and index.dtype.kind == "i":
-        # Seen without their sign, negative positions are larger than any size: one look at the positions finds both.
-        if int(index.view(f"u{index.itemsize}").max()) < size:
-            return
+    # Seen without their sign, negative positions are larger than any size: one look at the positions finds both.
+    if not negative and index.dtype.kind == "i" and int(index.view(f"u{index.itemsize}").max()) < size:
+        return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
         raise error(f"index {high if high >= size else low} is out of bounds for {where} with size {size}")

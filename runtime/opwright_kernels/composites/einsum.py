@@ -86,9 +86,14 @@ def _turns(equation: str) -> tuple[int, bool, bool] | None:
         return None
     if not 1 < len(first) == len(second) == len(output) < 4 or not first[:-2] == second[:-2] == output[:-2]:
         return None
-    rows, columns = output[-2:]
+    rows, columns = output[-2], output[-1]
     summed = set(first[-2:]) - {rows}
-    if rows not in first[-2:] or columns not in second[-2:] or set(second[-2:]) - {columns} != summed or columns in first:
+    if (
+        rows not in first[-2:]
+        or columns not in second[-2:]
+        or set(second[-2:]) - {columns} != summed
+        or columns in first
+    ):
         return None
     return len(first), first[-1] == rows, second[-1] != columns
 

@@ -9,8 +9,8 @@ from typing import Any
 import opwright
 from opwright.tensors.tensor import wrap
 from opwright_kernels import backward
-from opwright_kernels.plain import arrays_of
 from opwright_kernels.gradients.reductions import add_gradients
+from opwright_kernels.plain import arrays_of
 
 Tensor = Any
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -165,7 +165,9 @@ def nll_loss_backward(
     is_simple = len(shape) == 2 and len(target.shape) == 1
     found = arrays_of(grad, weight, total_weight, indices=target) if is_simple else None
     if found is not None:
-        return wrap(backward.nll_loss_gradient(*found, tuple(shape), reduction == MEAN, ignore_index))
+        given, weights, total, classes = found
+        is_mean = reduction == MEAN
+        return wrap(backward.nll_loss_gradient(given, weights, total, classes, tuple(shape), is_mean, ignore_index))
     place = 1 if len(shape) > 1 else 0
     if not place:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
@@ -274,7 +276,9 @@ def layer_norm_backward(
     outer = input.ndim - len(normalized_shape)
     arrays = _dense(grad, input, weight, mean, rstd)
     if arrays is not None:
-        return _wrapped(backward.layer_norm_gradients(*arrays, tuple(normalized_shape), tuple(mask)))
+        given, x, w, means, rstds = arrays
+        shape = tuple(normalized_shape)
+        return _wrapped(backward.layer_norm_gradients(given, x, w, means, rstds, shape, tuple(mask)))
     if opwright.is_grad_enabled():
         mean, rstd = statistics(input, range(outer, input.ndim), eps, rstd.dtype)
     centred = (input - mean) * rstd
@@ -302,7 +306,9 @@ def group_norm_backward(
     if grads[0] is not None and grads[1] is None and grads[2] is None:
         arrays = _dense(grads[0], input, weight, mean, rstd)
         if arrays is not None:
-            return _wrapped(backward.group_norm_gradients(*arrays, (N, group, C // group, HxW), tuple(mask)))
+            given, x, w, means, rstds = arrays
+            sizes = (N, group, C // group, HxW)
+            return _wrapped(backward.group_norm_gradients(given, x, w, means, rstds, sizes, tuple(mask)))
     inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
     rstd = aten.reshape(rstd, outer)
     centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
@@ -343,7 +349,8 @@ def batch_norm_backward(
         mean, rstd = statistics(input, dims, eps, rstd.dtype)
     arrays = _dense(grad, input, weight, mean, rstd)
     if arrays is not None:
-        return _wrapped(backward.batch_norm_gradients(*arrays, training, tuple(mask)))
+        given, x, w, means, rstds = arrays
+        return _wrapped(backward.batch_norm_gradients(given, x, w, means, rstds, training, tuple(mask)))
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)

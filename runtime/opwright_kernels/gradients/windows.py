@@ -60,7 +60,7 @@ def _input_gradient(
     arrays = arrays_of(grad, weight) if all(step == 1 for step in stride) else None
     if arrays is None or not (arrays[0].size and arrays[1].size):
         return None
-    found = input_gradient(*arrays, padding, dilation, groups)
+    found = input_gradient(arrays[0], arrays[1], padding, dilation, groups)
     return None if found is None else wrap(found)
 
 
@@ -83,7 +83,7 @@ def _weight_gradient(
     """Convolve the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
     arrays = arrays_of(input, grad)
     if arrays is not None and arrays[0].size and arrays[1].size and not transposed:
-        return wrap(weight_gradient(*arrays, shape, stride, padding, dilation, groups))
+        return wrap(weight_gradient(arrays[0], arrays[1], shape, stride, padding, dilation, groups))
     batch, channels, *sizes = input.shape
     each = channels // groups
     first = aten.reshape(input, [batch, groups, each, *sizes])
@@ -139,9 +139,7 @@ def avg_pool_backward(
     stride = _for_each(stride, dims) if len(stride) else kernel
     arrays = arrays_of(grad)
     if arrays is not None and arrays[0].size:
-        return wrap(
-            avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override)
-        )
+        return wrap(avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override))
     sizes = shape[-dims:]
     if divisor_override is not None:
         grad = grad / divisor_override
