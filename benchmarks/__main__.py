@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation")
+PARTS = (
+    "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ class Operator:
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
-    `convention` and `dtypes` say how C kernels are called, and for what.
+    `convention`, `dtypes` and `dtype_of` say how C kernels are called, and for what.
     `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -78,6 +78,7 @@ class Operator:
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
+    dtype_of: tuple[tuple[Text, str], ...] = ()
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

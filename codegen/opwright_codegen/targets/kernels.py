@@ -17,6 +17,8 @@ from itertools import combinations
 from opwright_codegen.bindings.bind import Binding, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
+from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
+from opwright_codegen.targets.known_facts import KnownFacts, known_facts
 from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
@@ -54,10 +56,11 @@ class Shim:
     signature: str
     statements: tuple[str, ...]
     fast: tuple[FastShim, ...]
+    known: KnownShim | None
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.signature, *self.statements]
+        found = [self.signature, *self.statements, *(self.known.texts() if self.known else ())]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -91,7 +94,8 @@ def context(
         general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
+        known = KnownShimBuilder(general, found.facts).build() if isinstance(found.facts, KnownFacts) else None
+        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast, known))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
@@ -102,14 +106,14 @@ def context(
 
 
 def _fast_shims(
-    general: ShimBuilder, facts: DenseFacts | NativeFacts | None, builder: type[FastShimBuilder], key: str
+    general: ShimBuilder, facts: DenseFacts | NativeFacts | KnownFacts | None, builder: type[FastShimBuilder], key: str
 ) -> tuple[FastShim, ...]:
     match facts:
         case NativeFacts():
             return NativeFastBuilder(general, facts, key).shims()
         case DenseFacts():
             return builder(general, facts, key).shims()
-        case None:
+        case _:
             return ()
 
 
@@ -121,8 +125,8 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = native_facts(binding) or dense_facts(binding)
-        has_arrays = facts is not None and not facts.writes and backend.has_plain_arrays
+        facts = native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
+        has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
             namer.claim(f"{stub}_dense") if facts is not None else "",
