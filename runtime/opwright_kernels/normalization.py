@@ -72,14 +72,14 @@ def layer_norm(
     """Return (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
     reciprocal deviation."""
     width, outer = prod(normalized_shape), input.shape[: input.ndim - len(normalized_shape)]
-    if not input.size or not input.flags.c_contiguous:
+    if xp is not np or input.size <= _BLOCK or not input.flags.c_contiguous:
         return _layer_norm(xp, input, tuple(range(len(outer), input.ndim)), weight, bias, eps)
     rows, count = input.reshape(-1, width), prod(outer)
     result = xp.empty_like(input)
     mean, rstd = (xp.empty((count, 1), input.dtype) for _ in range(2))
     factor, shift = (None if each is None else each.reshape(width) for each in (weight, bias))
     filled = result.reshape(-1, width)
-    step = max(1, _BLOCK // width) if xp is np else count
+    step = max(1, _BLOCK // width)
     for start in range(0, count, step):
         part = slice(start, start + step)
         _, mean[part], rstd[part] = _layer_norm(xp, rows[part], (1,), factor, shift, eps, filled[part])
