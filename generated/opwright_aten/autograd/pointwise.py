@@ -4016,7 +4016,7 @@ class GeluBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * nn_gradients.gelu_derivative(self_, self.approximate),)
+        return (nn_gradients.gelu_backward(grad, self_, self.approximate),)
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor

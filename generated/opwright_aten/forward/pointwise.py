@@ -530,7 +530,7 @@ def where_self(condition: Any, self: Any, other: Any, self_t: Any, other_t: Any)
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor: result
 def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
-    return (self_t.conj() * nn_gradients.gelu_derivative(self, approximate)).conj()
+    return nn_gradients.gelu_backward(self_t.conj(), self, approximate).conj()
 
 
 # relu(Tensor self) -> Tensor: result
