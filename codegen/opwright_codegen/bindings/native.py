@@ -7,11 +7,12 @@ from typing import Final
 
 from opwright_codegen.bindings.metas import Meta, Plans
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.read.model import Operator
+from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.source import Span
+from opwright_codegen.views.names import Namer
 
-__all__ = ["Native", "NativeArgument", "check_native_meta", "native_kernel"]
+__all__ = ["Native", "NativeArgument", "check_native_meta", "loop_names", "native_kernel"]
 
 # The sorts of arguments that C functions take, by the types of schemas.
 _SORTS: Final = {"Tensor": "array", "float": "float", "int": "int", "SymInt": "int", "bool": "bool"}
@@ -67,6 +68,19 @@ def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
     outs = ["out"] if len(schema.returns) == 1 else [f"out{place}" for place in range(len(schema.returns))]
     results = tuple(found.name or out for found, out in zip(schema.returns, outs, strict=True))
     return Native(name, base.name, base.convention, base.dtypes, arguments, results)
+
+
+def loop_names(operators: OperatorSet) -> dict[str, str]:
+    """Return what the loops of each expression are called, by the operator: no two the same, nor as a C kernel is."""
+    kernels = (kernel.text for operator in operators.operators.values() for _, kernel in operator.dispatch)
+    namer = Namer(text.strip().removeprefix("native:") for text in kernels if text.strip().startswith("native:"))
+    found = {}
+    for operator in operators.operators.values():
+        if operator.expression is not None:
+            name = operator.schema.name
+            wanted = f"{name.base}_{name.overload}" if name.overload else name.base
+            found[operator.name] = namer.claim(wanted.lstrip("_") or "loop")
+    return found
 
 
 def _sort(base: Operator, argument: Argument, span: Span) -> str:

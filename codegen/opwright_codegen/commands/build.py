@@ -44,7 +44,7 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
         compiler = find_compiler()
         for path in shims:
             namespace = path.name.removesuffix(_SHIMS)
-            sources = _sources(native, namespace, is_only=len(shims) == 1)
+            sources = _sources(native, path.parent, namespace, is_only=len(shims) == 1)
             _Library(path, namespace, sources, compiler, out).build(force=arguments.force)
     except BuildError as error:
         print(error.output, end="", file=sys.stderr)
@@ -53,14 +53,20 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
     return 0
 
 
-def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:
-    """Return the C files of a namespace. Raises UsageError or BuildError for wrong settings."""
+def _sources(native: Mapping[str, Sequence[Path]], folder: Path, namespace: str, *, is_only: bool) -> list[Path]:
+    """Return the C files of a namespace: its loops, and those of the project where it has kernels there.
+
+    Raises UsageError or BuildError for wrong settings.
+    """
+    loops = folder / f"{namespace}_loops.c"
+    found = [loops] if loops.is_file() else []
+    if not (folder / f"{namespace}_kernels.h").is_file():
+        return found
     if "" in native and not is_only:
         raise UsageError("native of [tool.opwright] is a table, for several namespaces: native = {name = [files], …}")
     named = native.get(namespace) or native.get("")
     if not named:
         raise UsageError('[tool.opwright] names no C files: native = ["csrc"], or a list of files')
-    found: list[Path] = []
     for path in named:
         files = sorted(path.rglob("*.c")) if path.is_dir() else [path]
         if not files or not path.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
 
@@ -63,7 +64,8 @@ class Operator:
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
-    `convention` and `dtypes` say how C kernels are called, and for what.
+    `convention` and `dtypes` say how C kernels are called, and for what. `expression` is what `kernel` says: `dispatch`
+    has its text for CPU and CUDA, and `meta` what follows from it, where the entry has nothing else there.
     `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -78,6 +80,7 @@ class Operator:
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
+    expression: Expression | None = None
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

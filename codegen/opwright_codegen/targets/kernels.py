@@ -14,9 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings.bind import Binding, Native, backend_bindings
+from opwright_codegen.bindings.bind import Binding, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
+from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
@@ -87,8 +88,8 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
-        is_native = isinstance(binding.kernel, Native) and builder is ShimBuilder  # (a fake calls no kernel)
-        general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
+        kind = _builder(binding) if builder is ShimBuilder else builder  # (a fake calls no kernel)
+        general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
         shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
@@ -96,17 +97,29 @@ def context(
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
-    if not any(isinstance(binding.kernel, Native) for binding in own):
+    if not any(isinstance(binding.kernel, Native | Looped) for binding in own):
         words.discard(MODULE)
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
 
+def _builder(binding: Binding) -> type[ShimBuilder]:
+    match binding.kernel:
+        case Native():
+            return NativeShimBuilder
+        case Looped():
+            return LoopShimBuilder
+        case _:
+            return ShimBuilder
+
+
 def _fast_shims(
-    general: ShimBuilder, facts: DenseFacts | NativeFacts | None, builder: type[FastShimBuilder], key: str
+    general: ShimBuilder, facts: DenseFacts | NativeFacts | LoopFacts | None, builder: type[FastShimBuilder], key: str
 ) -> tuple[FastShim, ...]:
     match facts:
         case NativeFacts():
             return NativeFastBuilder(general, facts, key).shims()
+        case LoopFacts():
+            return LoopFastBuilder(general, facts, key).shims()
         case DenseFacts():
             return builder(general, facts, key).shims()
         case None:
@@ -121,7 +134,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = native_facts(binding) or dense_facts(binding)
+        facts = native_facts(binding) or loop_facts(binding) or dense_facts(binding)
         has_arrays = facts is not None and not facts.writes and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from textwrap import wrap
 from typing import Final
 
@@ -13,10 +12,9 @@ from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.targets.native_facts import allocates
 from opwright_codegen.views.c_text import c_name, c_namer
 
-__all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels", "digest"]
+__all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels"]
 
 FOLDER: Final = "native"
-SHIM_VERSION: Final = 1  # of how the C shims are called; the digest has it, so that a library of before is stale
 # By dtype: the end of the function's name, the type in C, and NumPy's number. Bools are bytes, of which any is there.
 _TYPES: Final = {
     "bool": ("b8", "uint8_t", "NPY_BOOL"),
@@ -63,12 +61,6 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
                 native, schema.text or str(schema), binding.base.doc, functions, allocates(native, meta)
             )
     return list(found.values())
-
-
-def digest(kernels: Sequence[CKernel]) -> str:
-    """Return what tells a library that was built for these kernels from one built for others."""
-    described = [(kernel.native, kernel.functions, kernel.allocates) for kernel in kernels]
-    return sha256(repr((SHIM_VERSION, described)).encode()).hexdigest()[:16]
 
 
 def _function(native: Native, dtype: str) -> CFunction:

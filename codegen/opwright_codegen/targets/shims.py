@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
@@ -18,6 +19,9 @@ from opwright_codegen.views.annotations import Side, Tensors, annotation, return
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import signature
+
+if TYPE_CHECKING:
+    from opwright_codegen.targets.loop_calls import LoopFacts
 
 __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
 
@@ -40,7 +44,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | NativeFacts | None
+    facts: DenseFacts | NativeFacts | LoopFacts | None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -50,7 +54,7 @@ def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, 
         match part:
             case Reference(Kind.DTYPE, "bool"):
                 return Verbatim("dtypes.bool_")
-            case Reference(Kind.RULE, name) if name in rules:
+            case Reference(Kind.RULE | Kind.FUNCTION, name) if name in rules:
                 return Verbatim(rules[name])
             case Reference(Kind.OPERATOR, name):
                 return Verbatim(functions[name])
@@ -218,6 +222,11 @@ class ShimBuilder:
     def _rule_names(self) -> dict[str, str]:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in self._paths()}
 
+    def _function_names(self) -> dict[str, str]:
+        """Return the functions of modules that an expression calls, as the module names them."""
+        paths = [node.name for node in self.binding.references() if node.kind is Kind.FUNCTION]
+        return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
+
     def _paths(self) -> list[str]:
         return [path for path in self.binding.rule_paths() if ":" in path]
 
@@ -257,7 +266,7 @@ class ShimBuilder:
         match kernel:
             case Inline(formula):
                 writes = out and self._fills_result(formula)
-                formula = spelled(formula, {}, {})
+                formula = spelled(formula, self._function_names(), {})
                 return (with_out(formula, out) if writes else None) or formula
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []

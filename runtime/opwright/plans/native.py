@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays.storage import new_array
 from opwright.errors import DispatchError
 from opwright.plans.plan import Plan
 
-__all__ = ["NativeKernel", "NativeLibrary"]
+__all__ = ["NativeKernel", "NativeLibrary", "NativeLoop"]
 
 _LARGEST = 2**63
 
@@ -48,6 +49,10 @@ class NativeLibrary:
         """Return a function of the library; without one, a function that serves no call."""
         return _serve_nothing if self._module is None else getattr(self._module, name)
 
+    def loop(self, name: str) -> NativeLoop:
+        """Return the loops of an expression."""
+        return NativeLoop(self.function(name))
+
     def kernel(
         self,
         name: str,
@@ -63,6 +68,30 @@ class NativeLibrary:
 
 def _serve_nothing(*_: object) -> Any:
     return NotImplemented
+
+
+class NativeLoop:
+    """The loops of an expression, called with a plan, with operands and numbers. `fast` is their C shim.
+
+    The answer is NotImplemented where there is no library, and for what no loop takes.
+    """
+
+    __slots__ = ("fast",)
+
+    def __init__(self, fast: Callable[..., Any]) -> None:
+        self.fast = fast
+
+    def __call__(self, plan: Plan, *given: Any, out: Any = None) -> Any:
+        """Return the result, laid out as the plan says, or `out` where that is an array which C may write to."""
+        if out is not None and self.fast(*given, out) is not NotImplemented:
+            return out
+        form = plan.form
+        if self.fast is _serve_nothing or type(given[0]) is not np.ndarray:
+            return NotImplemented
+        made = np.empty(form.shape, form.produces)
+        if form.dtype is form.produces and made.strides != form.steps:
+            made = new_array(form.shape, form.strides, form.dtype, made)
+        return self.fast(*given, made)
 
 
 class NativeKernel:

@@ -3,7 +3,7 @@
 
 from opwright.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "4139a5adbc37f866")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "5faab0ad1ded333a")
 
 axpy = _LIBRARY.kernel(
     "axpy",

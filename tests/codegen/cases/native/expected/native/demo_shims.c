@@ -406,7 +406,7 @@ static PyMethodDef methods[] = {
 static int set_up(PyObject *module)
 {
     import_array1(-1);
-    return PyModule_AddStringConstant(module, "DIGEST", "4139a5adbc37f866");
+    return PyModule_AddStringConstant(module, "DIGEST", "5faab0ad1ded333a");
 }
 
 static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };
