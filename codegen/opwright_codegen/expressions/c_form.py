@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.expressions.expression import Expression
-from opwright_codegen.expressions.typed import Applied, Argument, Cast, Node, Number, Sort, numbers_of
-from opwright_codegen.formula.ast import Constant, Formula, Kind, Reference, Unary
+from opwright_codegen.expressions.typed import Applied, Argument, Cast, Node, Number, Sort, literal_of, numbers_of
+from opwright_codegen.formula.ast import Constant, Formula
 
 __all__ = ["CTypes", "c_form", "fits", "is_in_c", "types_of"]
 
@@ -43,7 +43,6 @@ _COMPARISONS: Final = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip
 _BITS: Final = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_CONSTANTS: Final = {"inf": math.inf, "nan": math.nan, "pi": math.pi}
 
 
 def types_of(dtype: str) -> CTypes:
@@ -128,15 +127,8 @@ class _Writer:
         return f"({text} != 0)" if operand.sort is Sort.NUMBER and self._types.suffix == "b8" else text
 
     def _number(self, formula: Formula) -> str:
-        match formula:
-            case Constant(bool() | int() | float() as value):
-                return self._literal(value)
-            case Reference(Kind.CONSTANT, name):
-                return self._literal(_CONSTANTS[name])
-            case Unary("-", Reference(Kind.CONSTANT, name)):
-                return self._literal(-_CONSTANTS[name])
-            case _:
-                return f"s{self._numbers.index(formula)}"
+        value = literal_of(formula)
+        return f"s{self._numbers.index(formula)}" if value is None else self._literal(value)
 
     def _literal(self, value: float) -> str:
         kind = self._types.type

@@ -48,9 +48,12 @@ class Function:
         return len(self.derivatives)
 
 
-def _unary(name: str, derivative: str, *, kinds: str = "f", tensor: str = "", array: str = "", libm: bool = True,
+def _unary(name: str, derivative: str, *, kinds: str = "", tensor: str = "", array: str = "", libm: bool = True,
            result: Result = Result.FLOAT, module: str = "") -> Function:  # fmt: skip
     text = tensor or f"x.{name}()"
+    kinds = kinds or (
+        "fc" if "c(" in derivative else "f"
+    )  # what has a conjugate in its derivative takes complex numbers
     return Function(name, result, kinds, array or f"xp.{name}(x)", text, (derivative,), libm, module)
 
 
@@ -76,7 +79,7 @@ _ALL: Final = (
     _operator("*", "multiply", "g * c(y)", "g * c(x)", "bifc"),
     _operator("/", "divide", "g / c(y)", "-g * c(x / (y * y))", "fc", Result.FLOAT),
     _operator("//", "floor_divide", ZERO, ZERO, "if"),
-    _operator("%", "remainder", "g", "-g * (x / y).floor()", "if"),
+    _operator("%", "remainder", "g", "-g * x.div(y, rounding_mode='floor')", "if"),
     Function("power", Result.SAME, "if", "xp.power(x, y)", "x ** y",
              ("where(y == 0, 0, g * (y * x ** (y - 1)))", "where((x == 0) & (y >= 0), 0, g * r * x.log())"), True),
     Function("negative", Result.SAME, "ifc", "-x", "-x", ("-g",)),
@@ -97,7 +100,7 @@ _ALL: Final = (
              ("where((x >= y) & (x <= z), g, 0)", "where((x < y) & (y < z), g, 0)", "where((x > z) | (y > z), g, 0)")),
     Function("where", Result.SAME, "bifc", "xp.where(x, y, z)", "where(x, y, z)",
              (NONE, "where(x, g, 0)", "where(x, 0, g)")),
-    _unary("relu", "where(x > 0, g, 0)", kinds="if", result=Result.SAME, array="xp.maximum(x, 0)", libm=False),
+    _unary("relu", "where(x <= 0, 0, g)", kinds="if", result=Result.SAME, array="xp.maximum(x, 0)", libm=False),
     # rounding
     *(_unary(name, ZERO, libm=False) for name in ("floor", "ceil", "trunc")),
     _unary("round", ZERO, array="xp.rint(x)", libm=False),
@@ -112,7 +115,7 @@ _ALL: Final = (
     _unary("log1p", "g / c(x + 1)"),
     _unary("sqrt", "g / c(2 * r)", libm=False),
     _unary("rsqrt", "-g * c(r * r * r / 2)", array="1 / xp.sqrt(x)", libm=False),
-    _unary("cbrt", "g / c(3 * r * r)", tensor="x.sign() * x.abs() ** (1 / 3)"),
+    _unary("cbrt", "g / (3 * r * r)", tensor="x.sign() * x.abs() ** (1 / 3)"),
     _unary("sigmoid", "g * c(r * (1 - r))", array="1 / (1 + xp.exp(-x))", libm=False),
     _binary("logaddexp", "g / (1 + (y - x).exp())", "g / (1 + (x - y).exp())"),
     _binary("hypot", "g * (x / r)", "g * (y / r)"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Function, Result
 from opwright_codegen.expressions.typed import Applied, Argument, Cast, Node, Number, Sort
@@ -40,7 +42,7 @@ _OTHER_NAMES = {
 def read_tree(schema: FunctionSchema, text: Text) -> Node:
     """Return the typed tree of an expression. Raises SchemaError for what cannot stand in one."""
     reader = _Reader(schema, text)
-    root = reader.node(parse(text))
+    root = reader.node(reader.named(parse(text)))
     if root.sort is Sort.NUMBER:
         hint = "an expression is over at least one Tensor"
         raise SchemaError("expression-argument", f"{schema.name}: the expression uses no Tensor", text.span, hint)
@@ -54,6 +56,20 @@ class _Reader:
         self._text = text
         self._types = {a.name: str(a.type) for a in schema.arguments if a not in schema.out_arguments}
         self._used: set[str] = set()
+
+    def named(self, formula: Formula) -> Formula:
+        """Return the formula with arguments as the schema names them: `from`, where it says `from_`."""
+
+        def change(part: Formula) -> Formula | None:
+            match part:
+                case Name(name) if (
+                    name not in self._types and name[:-1] in self._types and keyword.iskeyword(name[:-1])
+                ):
+                    return Name(name[:-1], span=part.span)
+                case _:
+                    return None
+
+        return rewrite(formula, change)
 
     def check_used(self) -> None:
         """Raise SchemaError for an argument that the expression does not use."""

@@ -9,15 +9,19 @@ integers are computed in the default dtype.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from opwright_codegen.expressions.functions import Function
-from opwright_codegen.formula.ast import Constant, Formula
+from opwright_codegen.formula.ast import Constant, Formula, Kind, Reference, Unary
 from opwright_codegen.source import Span
 
-__all__ = ["Applied", "Argument", "Cast", "Node", "Number", "Sort", "nodes", "numbers_of"]
+__all__ = ["Applied", "Argument", "Cast", "Node", "Number", "Sort", "literal_of", "nodes", "numbers_of"]
+
+_CONSTANTS: Final = {"inf": math.inf, "nan": math.nan, "pi": math.pi}
 
 
 class Sort(Enum):
@@ -81,7 +85,20 @@ def nodes(node: Node) -> Iterator[Node]:
             pass
 
 
+def literal_of(formula: Formula) -> int | float | None:
+    """Return the value of a number that stands there as it is: `2`, `-inf`; None for what Python computes."""
+    match formula:
+        case Constant(bool() | int() | float() as value):
+            return value
+        case Reference(Kind.CONSTANT, name):
+            return _CONSTANTS[name]
+        case Unary("-", Reference(Kind.CONSTANT, name)):
+            return -_CONSTANTS[name]
+        case _:
+            return None
+
+
 def numbers_of(node: Node) -> tuple[Formula, ...]:
-    """Return what Python computes of numbers, each formula once; constants aside."""
+    """Return what Python computes of numbers, each formula once; literals aside."""
     found = (part.formula for part in nodes(node) if isinstance(part, Number))
-    return tuple(dict.fromkeys(formula for formula in found if not isinstance(formula, Constant)))
+    return tuple(dict.fromkeys(formula for formula in found if literal_of(formula) is None))

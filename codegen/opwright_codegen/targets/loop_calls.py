@@ -55,33 +55,40 @@ class LoopShimBuilder(ShimBuilder):
         assert isinstance(kernel, Looped)
         return kernel
 
-    def _computed(self, plans: Sequence[str], arguments: Mapping[str, str], out: str) -> list[str]:
-        """Return the statements that make `result`."""
-        if self.binding.key != "CPU":
-            return [self._statement(arguments, "result = ", "")]
+    def _tried(self, plan: str, arguments: Mapping[str, str], out: str = "") -> str:
+        """Return the call of the loops."""
         kernel = self._looped()
         tensors = (Reference(Kind.ARGUMENT, name) for name in kernel.expression.tensors)
+        given = (Verbatim(plan), *tensors, *numbers_of(kernel.expression.root))
         keywords = (("out", Verbatim(out)),) if out else ()
-        given = (Verbatim(plans[0]), *tensors, *numbers_of(kernel.expression.root))
         call = Call(Verbatim(f"{MODULE}.{kernel.name}"), given, keywords)
-        spelling = self.spelling(arguments)
-        fallback = formula_lines(self._call(), spelling, self.indent + 4, "result = ")
-        return [
-            formula_lines(call, spelling, self.indent, "result = "),
-            _SERVED,
-            *(f"    {line}" if n == 0 else line for n, line in enumerate([fallback])),
-        ]
+        return formula_lines(call, self.spelling(arguments), self.indent, "result = ")
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
-        return [*self._computed(plans, arguments, ""), f"return new_result({plans[0]}, result)"]
+        if self.binding.key != "CPU":
+            return super()._functional(plans, arguments)
+        call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
+        computed = formula_lines(call, self.spelling(arguments), self.indent + 4, "return ")
+        return [
+            self._tried(plans[0], arguments),
+            _SERVED,
+            f"    {computed}",
+            f"return new_result({plans[0]}, result)",
+        ]
 
     def _written(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
+        if self.binding.key != "CPU":
+            return super()._written(plans, arguments)
         written = self.own[self.schema.mutated_arguments[0].name]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
+        call = Call(Verbatim("plan.store"), (self._call(), Verbatim("target")))
         return [
             f"target = plan.{take}({written})",
-            *self._computed(plans, arguments, "plan.out(target)"),
-            "plan.store(result, target)",
+            self._tried(plans[0], arguments, "plan.out(target)"),
+            _SERVED,
+            f"    {formula_lines(call, self.spelling(arguments), self.indent + 4)}",
+            "else:",
+            "    plan.store(result, target)",
             f"return {written}",
         ]
 
