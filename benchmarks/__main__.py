@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation")
+PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "expressions", "generation")
 
 
 def main() -> None:
