@@ -8,7 +8,10 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "expressions", "generation")
+PARTS = (
+    "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
+    "expressions",
+)  # fmt: skip
 
 
 def main() -> None:

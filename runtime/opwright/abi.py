@@ -32,8 +32,18 @@ from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
+from opwright.plans.known import KnownForms
 from opwright.state import active_modes
-from opwright.tensors.results import new_result, new_results, plan_of, plans_of, results_of, wrap_list, wrap_result
+from opwright.tensors.results import (
+    known_result,
+    new_result,
+    new_results,
+    plan_of,
+    plans_of,
+    results_of,
+    wrap_list,
+    wrap_result,
+)
 from opwright.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
 
 if TYPE_CHECKING:
@@ -114,14 +124,14 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
     "Along", "ByHand", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
-    "ForwardRule", "Generator", "Kernel", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator",
-    "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool",
-    "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple", "autocast_wrapper",
-    "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of", "fake",
-    "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
+    "ForwardRule", "Generator", "Kernel", "KnownForms", "Layout", "Leading", "MemoryFormat", "NativeLibrary",
+    "Operator", "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar",
+    "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple",
+    "autocast_wrapper", "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of",
+    "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
     "function_of", "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array",
-    "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place",
-    "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
+    "is_dtype", "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake",
+    "new_place", "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
     "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several",
     "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
     "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all",

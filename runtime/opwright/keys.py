@@ -79,6 +79,9 @@ DENSE_PRIVATEUSE1: Final = PRIVATEUSE1 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE1
 DENSE_PRIVATEUSE2: Final = PRIVATEUSE2 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE2
 DENSE_PRIVATEUSE3: Final = PRIVATEUSE3 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE3
 
+# All that a call may carry for which nobody but a CPU kernel does anything.
+CPU_ALONE: Final = DENSE_CPU | VIEW | ODD | NO_GRAD
+
 # Not a keyset: the table entry for plain NumPy arrays alone, with no mode switched on.
 ARRAYS: Final = -1
 # Nor is this: the entry for redispatch to no key at all. (A call without keys begins where a backend is selected.)

@@ -43,8 +43,9 @@ def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str,
     made = compiled(tmp_path, (NATIVE / "demo_shims.c").read_text(encoding="utf-8"), *flags)
     assert not [name for name in symbols(made) if "evil" in name]
     prototypes = set(re.findall(r"^int (\w+)\(", (NATIVE / "demo_kernels.h").read_text(encoding="utf-8"), re.MULTILINE))
-    assert len(prototypes) == 1 + 2 + 13 + 1
-    ours = {name for name in symbols(made) if name.startswith(("axpy", "words", "rows", "demo"))}
+    assert len(prototypes) == 1 + 2 + 13 + 1 + 13 + 2 + 1
+    kernels = ("axpy", "words", "rows", "step", "compared", "halve", "demo")
+    ours = {name for name in symbols(made) if name.startswith(kernels)}
     assert ours == prototypes
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from native_projects import EXAMPLE, build, run_build
 
 import opwright
 from opwright.autograd import gradcheck
@@ -29,7 +30,6 @@ from opwright.func import vmap
 from opwright.library import opcheck
 from opwright_codegen.cli import main
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
@@ -47,19 +47,6 @@ def demo(project: Path) -> Iterator[ModuleType]:
     sys.path.insert(0, str(project))
     yield importlib.import_module("native_demo")
     sys.path.remove(str(project))
-
-
-def run_build(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "opwright_codegen.cli", "build", *options]
-    return subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-
-
-def build(folder: Path, *options: str, **environment: str) -> str:
-    done = run_build(folder, *options, **environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # -- values
@@ -224,13 +211,13 @@ def test_errors_are_worded_in_python(demo: ModuleType) -> None:
 
 
 def test_only_what_changed_is_compiled(project: Path, demo: ModuleType) -> None:
-    assert "up to date, 3 files" in build(project, CFLAGS="-Wall -Wextra -Werror")
+    assert "up to date, 4 files" in build(project, CFLAGS="-Wall -Wextra -Werror")
     path = project / "csrc" / "axpy.c"
     text = path.read_text()
     path.write_text(text + "\n")
     said = build(project, CFLAGS="-Wall -Wextra -Werror")
     assert "csrc/axpy.c" in said
-    assert "1 of 3 files compiled" in said
+    assert "1 of 4 files compiled" in said
     path.write_text(text.replace("const float *x", "const char *x"))
     done = run_build(project, CFLAGS="-Wall -Wextra -Werror")
     assert done.returncode == 1

@@ -11,7 +11,7 @@ from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
-from opwright_codegen.read.native import read_convention, read_dtypes
+from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
@@ -46,6 +46,7 @@ KEYS: Mapping[str, values.Reader] = {
     "autocast": read_autocast,
     "convention": read_convention,
     "dtypes": read_dtypes,
+    "dtype_of": read_dtype_of,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 

@@ -64,8 +64,8 @@ class Operator:
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
-    `convention` and `dtypes` say how C kernels are called, and for what. `expression` is what `kernel` says: `dispatch`
-    has its text for CPU and CUDA, and `meta` what follows from it, where the entry has nothing else there.
+    `convention`, `dtypes` and `dtype_of` say how C kernels are called, and for what. `expression` is what `kernel`
+    says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it, where the entry has nothing else.
     `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -81,6 +81,7 @@ class Operator:
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
     expression: Expression | None = None
+    dtype_of: tuple[tuple[Text, str], ...] = ()
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

@@ -1,4 +1,4 @@
-"""The keys `convention` and `dtypes`: how a C kernel is called, and for which dtypes; their readers and their rules."""
+"""The keys `convention`, `dtypes` and `dtype_of`: how C kernels are called, for which dtypes; readers and rules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Kernel, Operator
 from opwright_codegen.read.rule import Declared, Problem, Rule
-from opwright_codegen.read.values import one_of, read_list, read_scalar, text_span, unknown
-from opwright_codegen.read.yaml_reader import Node, ScalarNode
-from opwright_codegen.source import Source, Span
+from opwright_codegen.read.values import node_span, one_of, read_list, read_scalar, text_span, unknown, wrong_type
+from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode
+from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["CONVENTIONS", "NATIVE_RULES", "read_convention", "read_dtypes"]
+__all__ = ["CONVENTIONS", "NATIVE_RULES", "read_convention", "read_dtype_of", "read_dtypes"]
 
 CONVENTIONS = ("elementwise", "contiguous", "strided")
 DTYPES = (
@@ -29,12 +29,33 @@ def read_dtypes(node: Node, source: Source) -> tuple[str, ...]:
     """Read names of dtypes, in a list or with commas between them."""
     found: dict[str, None] = {}
     for name, span in _words(node, source):
-        if name not in (*DTYPES, *_HALVES):
-            raise unknown("dtype", name, (*DTYPES, *_HALVES), span)
+        if name not in _HALVES:
+            _check_dtype(name, span)
         if name in found:
             raise SchemaError("duplicate-key", f"the dtype {name!r} is listed twice", span)
         found[name] = None
     return tuple(found)
+
+
+def read_dtype_of(node: Node, source: Source) -> tuple[tuple[Text, str], ...]:
+    """Read what is always of one dtype: names of arguments and results, each with the dtype."""
+    if type(node) is not MappingNode:
+        raise wrong_type("a mapping", node, source, "for example {target: int64}")
+    found = []
+    for name, (key_node, value) in node.pairs.items():
+        scalar = read_scalar(value, source)
+        _check_dtype(scalar.text, text_span(scalar, source))
+        found.append((Text(name, node_span(key_node, source)), scalar.text))
+    return tuple(found)
+
+
+def _check_dtype(name: str, span: Span) -> None:
+    if name in _HALVES:
+        message = f"C has no type for {name}"
+        hint = f"list float32: operands of {name} are computed in it"
+        raise SchemaError("unknown-dtype", message, span, hint)
+    if name not in DTYPES:
+        raise unknown("dtype", name, DTYPES, span)
 
 
 def _words(node: Node, source: Source) -> list[tuple[str, Span]]:
@@ -88,7 +109,7 @@ def _has_c_types(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _has_kernel(operator: Operator, _: Declared) -> Problem | None:
-    about = ("convention",) if operator.expression is not None else ("convention", "dtypes")
+    about = ("convention", "dtype_of") if operator.expression is not None else ("convention", "dtypes", "dtype_of")
     key = next((key for key in about if key in operator.spans), None)
     if key is None or operator.generated or _native(operator) is not None:
         return None

@@ -22,7 +22,9 @@ from opwright_codegen.schema.model import OperatorName, SchemaKind
 from opwright_codegen.source import Text
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
+from opwright_codegen.targets.dense import DenseFacts
 from opwright_codegen.targets.gradients import backward_functions
+from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.names import Namer
@@ -243,8 +245,8 @@ def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
 
 def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
     """Whether the operator has a fast shim: then every step of a recorded call shows."""
-    names = shims.get(view.name)
-    return names is not None and names.facts is not None and not names.facts.writes and not names.facts.is_truth
+    facts = shims[view.name].facts if view.name in shims else None
+    return isinstance(facts, DenseFacts | NativeFacts) and not facts.writes and not facts.is_truth
 
 
 def _formulas(entry: Differentiability) -> Iterator[Formula]:

@@ -56,6 +56,11 @@ class DenseFacts:
     is_truth: bool
     writes: bool
 
+    @property
+    def takes_plain_arrays(self) -> bool:
+        """Whether there is a shim for plain arrays, too."""
+        return not self.writes
+
 
 def dense_facts(binding: Binding) -> DenseFacts | None:
     """Return the fast shim of a binding, or None where there is none."""

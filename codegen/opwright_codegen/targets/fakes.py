@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Named
+from opwright_codegen.bindings.bind import Binding, Named, Native
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.schema.model import SchemaKind
@@ -37,13 +37,33 @@ class _FakeBuilder(ShimBuilder):
     @property
     def indent(self) -> int:
         """Return the column of its statements: rules word their errors, and kernels run as on arrays with data."""
-        return 4 if isinstance(self.binding.meta, Plans) else super().indent
+        is_checked = isinstance(self.binding.meta, Plans) or isinstance(self.binding.kernel, Native)
+        return 4 if is_checked else super().indent
+
+    def body(self) -> list[str]:
+        """Return its statements. A C kernel that writes arguments checks them as if it did."""
+        kernel = self.binding.kernel
+        if self.binding.meta is not None or not isinstance(kernel, Native):
+            return super().body()
+        given = self.given()
+        place = self._place(given)
+        passed = [given[argument.name] for argument in kernel.arguments]
+        names = {a.annotations: self.own[a.name] for a in self.schema.mutated_arguments}
+        written = [names[found.annotations] for found in self.schema.returns]
+        return [
+            *self.unwrapped(),
+            *([place] if place.endswith(")") else []),
+            bracketed(f"native.{kernel.name}.check(", passed, ")", 4),
+            *([returned(written)] if written else []),
+        ]
 
     def mentioned(self) -> set[str]:
         """Return the arguments whose arrays it needs: all tensors, since each has a place."""
         if isinstance(self.binding.meta, Plans):
             outs = self.schema.out_arguments
             return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}
+        if isinstance(self.binding.kernel, Native):
+            return {argument.name for argument in self.binding.kernel.arguments}
         return super().mentioned()
 
     def head(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:

@@ -17,6 +17,8 @@ from itertools import combinations
 from opwright_codegen.bindings.bind import Binding, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
+from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
+from opwright_codegen.targets.known_facts import KnownFacts, known_facts
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
@@ -55,10 +57,11 @@ class Shim:
     signature: str
     statements: tuple[str, ...]
     fast: tuple[FastShim, ...]
+    known: KnownShim | None
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.signature, *self.statements]
+        found = [self.signature, *self.statements, *(self.known.texts() if self.known else ())]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -92,7 +95,8 @@ def context(
         general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
+        known = KnownShimBuilder(general, found.facts).build() if isinstance(found.facts, KnownFacts) else None
+        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast, known))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
@@ -113,7 +117,10 @@ def _builder(binding: Binding) -> type[ShimBuilder]:
 
 
 def _fast_shims(
-    general: ShimBuilder, facts: DenseFacts | NativeFacts | LoopFacts | None, builder: type[FastShimBuilder], key: str
+    general: ShimBuilder,
+    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None,
+    builder: type[FastShimBuilder],
+    key: str,
 ) -> tuple[FastShim, ...]:
     match facts:
         case NativeFacts():
@@ -122,7 +129,7 @@ def _fast_shims(
             return LoopFastBuilder(general, facts, key).shims()
         case DenseFacts():
             return builder(general, facts, key).shims()
-        case None:
+        case _:
             return ()
 
 
@@ -134,8 +141,8 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = native_facts(binding) or loop_facts(binding) or dense_facts(binding)
-        has_arrays = facts is not None and not facts.writes and backend.has_plain_arrays
+        facts = _facts(binding, backend)
+        has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
             namer.claim(f"{stub}_dense") if facts is not None else "",
@@ -143,6 +150,12 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
             facts,
         )
     return found
+
+
+def _facts(binding: Binding, backend: Backend) -> DenseFacts | NativeFacts | LoopFacts | KnownFacts | None:
+    if isinstance(binding.kernel, Looped) and binding.key == "CPU":
+        return loop_facts(binding)
+    return native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
 
 
 def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from opwright_codegen.formula.emit import emit
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.fast_shims import FastShim
 from opwright_codegen.targets.native_calls import MODULE
-from opwright_codegen.targets.shims import ShimBuilder
+from opwright_codegen.targets.shims import ShimBuilder, spelled
 from opwright_codegen.views.layout import bracketed, fill_comment, formula_lines
 
 __all__ = ["LoopFacts", "LoopFastBuilder", "LoopShimBuilder", "loop_facts"]
@@ -32,6 +32,7 @@ class LoopFacts:
     kernel: Looped
     is_truth: bool
     writes: bool = False
+    takes_plain_arrays: bool = True
 
 
 def loop_facts(binding: Binding) -> LoopFacts | None:
@@ -50,6 +51,14 @@ class LoopShimBuilder(ShimBuilder):
         """Return the tensors: numbers are passed as they are, so that they stay weak."""
         return set(self._looped().expression.tensors)
 
+    def kernel_call(self, out: str = "") -> Formula:
+        """Return the expression; functions that NumPy has not are those of modules."""
+        paths = [node.name for node in self.binding.references() if node.kind is Kind.FUNCTION]
+        if not paths:
+            return super().kernel_call(out)
+        names = {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
+        return spelled(self._looped().formula, names, {})
+
     def _looped(self) -> Looped:
         kernel = self.binding.kernel
         assert isinstance(kernel, Looped)
@@ -67,7 +76,7 @@ class LoopShimBuilder(ShimBuilder):
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if self.binding.key != "CPU":
             return super()._functional(plans, arguments)
-        call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
+        call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self.kernel_call()))
         computed = formula_lines(call, self.spelling(arguments), self.indent + 4, "return ")
         return [
             self._tried(plans[0], arguments),
@@ -81,7 +90,7 @@ class LoopShimBuilder(ShimBuilder):
             return super()._written(plans, arguments)
         written = self.own[self.schema.mutated_arguments[0].name]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
-        call = Call(Verbatim("plan.store"), (self._call(), Verbatim("target")))
+        call = Call(Verbatim("plan.store"), (self.kernel_call(), Verbatim("target")))
         return [
             f"target = plan.{take}({written})",
             self._tried(plans[0], arguments, "plan.out(target)"),

@@ -8,44 +8,38 @@ from textwrap import wrap
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Native
-from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.targets.native_facts import allocates
+from opwright_codegen.bindings.native import NativeArgument
+from opwright_codegen.targets.native_arguments import C_TYPES, parameters
+from opwright_codegen.targets.native_facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer
 
 __all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels"]
 
 FOLDER: Final = "native"
-# By dtype: the end of the function's name, the type in C, and NumPy's number. Bools are bytes, of which any is there.
-_TYPES: Final = {
-    "bool": ("b8", "uint8_t", "NPY_BOOL"),
-    **{f"{sign}int{n}": (f"{sign[:1] or 'i'}{n}", f"{sign}int{n}_t", f"NPY_{sign.upper()}INT{n}")
-       for sign in ("u", "") for n in (8, 16, 32, 64)},
-    "float32": ("f32", "float", "NPY_FLOAT32"),
-    "float64": ("f64", "double", "NPY_FLOAT64"),
-    "complex64": ("c64", "float _Complex", "NPY_COMPLEX64"),
-    "complex128": ("c128", "double _Complex", "NPY_COMPLEX128"),
-}  # fmt: skip
-_SCALARS: Final = {"float": "double", "int": "int64_t", "bool": "int"}
 
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """The function of a kernel for one dtype: its name, its prototype, NumPy's type number."""
+    """The function of a kernel for one dtype: its name, its prototype, NumPy's type number, the end of its name."""
 
     name: str
     prototype: str
     type_number: str
+    suffix: str
 
 
 @dataclass(frozen=True, slots=True)
 class CKernel:
-    """A kernel with its functions. `declaration` and `doc` are text of the schema."""
+    """A kernel with its functions. `declaration` and `doc` are text of the schema. `like` is the argument that its one
+    result looks like, where that is known: then the shim may allocate it. `shapes` are those of results.
+    """
 
     native: Native
     declaration: str
     doc: str
     functions: tuple[CFunction, ...]
-    allocates: bool
+    like: str | None
+    shapes: tuple[ShapeOf | None, ...]
 
 
 def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
@@ -54,23 +48,27 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
     for binding in bindings:
         native, meta = binding.kernel, binding.meta
         if isinstance(native, Native) and binding.key == "CPU" and native.name not in found:
-            assert isinstance(meta, Plans)
             schema = binding.base.schema
             functions = tuple(_function(native, dtype) for dtype in native.dtypes)
             found[native.name] = CKernel(
-                native, schema.text or str(schema), binding.base.doc, functions, allocates(native, meta)
+                native,
+                schema.text or str(schema),
+                binding.base.doc,
+                functions,
+                looks_like(native, meta),
+                shapes_of(native, meta),
             )
     return list(found.values())
 
 
 def _function(native: Native, dtype: str) -> CFunction:
-    suffix, kind, number = _TYPES[dtype]
+    suffix, kind, number = C_TYPES[dtype]
     name = f"{native.name}_{suffix}"
     head = f"int {name}("
     whole = [parameter.replace(" ", "\xa0") for parameter in _parameters(native, kind)]  # lines break between them
     text = f"{head.replace(' ', chr(0xA0))}{', '.join(whole)});"
     lines = wrap(text, 116, subsequent_indent=" " * len(head), break_long_words=False, break_on_hyphens=False)
-    return CFunction(name, "\n".join(lines).replace("\xa0", " "), number)
+    return CFunction(name, "\n".join(lines).replace("\xa0", " "), number, suffix)
 
 
 def _parameters(native: Native, kind: str) -> Iterator[str]:
@@ -78,21 +76,7 @@ def _parameters(native: Native, kind: str) -> Iterator[str]:
     if native.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
-    names = {argument.name: c_name(namer, argument.name) for argument in native.arguments}
-    outs = [c_name(namer, name) for name in native.results]
-    for argument in native.arguments:
-        name = names[argument.name]
-        if argument.sort == "array":
-            yield f"const {kind} *{name}"
-            yield from (text + c_name(namer, f"{name}_{word}") for text, word in _geometry(native.convention))
-        else:
-            yield f"{_SCALARS[argument.sort]} {name}"
-    for name in outs:
-        yield f"{kind} *{name}"
-        yield from (text + c_name(namer, f"{name}_{word}") for text, word in _geometry(native.convention))
-
-
-def _geometry(convention: str) -> list[tuple[str, str]]:
-    """Return what tells of an array's shape and strides: the type of a parameter, and how its name ends."""
-    told = [("int ", "ndim"), ("const int64_t *", "shape"), ("const int64_t *", "strides")]
-    return {"elementwise": [], "contiguous": told[:2], "strided": told}[convention]
+    results = [NativeArgument(found.name, "array", found.dtype, is_written=True) for found in native.results]
+    named = [(argument, c_name(namer, argument.name)) for argument in (*native.arguments, *results)]
+    for argument, name in named:
+        yield from parameters(argument, name, kind, native.convention, namer)

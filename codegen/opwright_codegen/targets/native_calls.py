@@ -2,20 +2,23 @@
 
 Note [Native shims]
 The general shim plans as any other, and hands the plan with its operands to `native.KERNEL`, which allocates results by
-it, brings operands into the form of the convention, calls the C function, and words what is wrong. The fast companions
-call the C shim, `native.KERNEL.fast`, with the arrays as they are. It answers NotImplemented to whatever is not exactly
-as the C function takes it, and the general shim serves the call.
+it, brings operands into the form of the convention, calls the C function, and words what is wrong; one that writes
+arguments plans nothing, and hands them over. The fast companions call the C shim, `native.KERNEL.fast`, with the arrays
+as they are. It answers NotImplemented to whatever is not exactly as the C function takes it, and the general shim
+serves the call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from opwright_codegen.bindings.bind import Native
+from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.fast_shims import FastShim
 from opwright_codegen.targets.native_facts import NativeFacts
-from opwright_codegen.targets.shims import ShimBuilder
+from opwright_codegen.targets.shims import ShimBuilder, returned
 from opwright_codegen.views.layout import bracketed, fill_comment
 
 __all__ = ["MODULE", "NativeFastBuilder", "NativeShimBuilder"]
@@ -26,12 +29,20 @@ MODULE: Final = "native"
 class NativeShimBuilder(ShimBuilder):
     """The builder of the general shim of one binding."""
 
-    def _call(self, out: str = "") -> Formula:
+    def mentioned(self) -> set[str]:
+        """Return the arguments that the kernel is given."""
         kernel = self.binding.kernel
         assert isinstance(kernel, Native)
+        return {argument.name for argument in kernel.arguments}
+
+    def kernel_call(self, out: str = "") -> Formula:
+        kernel = self.binding.kernel
+        assert isinstance(kernel, Native)
+        arguments = [Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments]
+        if kernel.writes:
+            return Call(Verbatim(f"{MODULE}.{kernel.name}"), tuple(arguments))
         plans = [f"plan{number}" for number in range(kernel.outputs)]
         plan = "plan" if kernel.outputs == 1 else f"({', '.join(plans)})"
-        arguments = (Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments)
         keywords = (("out", Verbatim(out)),) if out else ()
         return Call(Verbatim(f"{MODULE}.{kernel.name}"), (Verbatim(plan), *arguments), keywords)
 
@@ -41,47 +52,75 @@ class NativeFastBuilder:
 
     def __init__(self, shim: ShimBuilder, facts: NativeFacts, key: str) -> None:
         self._shim = shim
+        self._facts = facts
         self._kernel = facts.kernel
         self._key = key
 
     def shims(self) -> tuple[FastShim, ...]:
-        """Return the shim for Tensors, and the one for plain arrays."""
-        own = [self._shim.own[argument.name] for argument in self._kernel.arguments]
+        """Return the shim for Tensors, and the one for plain arrays where there is one."""
         shim = self._shim
-        tensors = [f"{name}.array" if is_array else name for name, is_array in self._named()]
-        wrapped = [f"wrap({name})" if is_array else name for name, is_array in self._named()]
-        made = ("made = Tensor()", "made.array = result", f"made.keys = DENSE_{self._key}", "made.edge = None")
-        return (
-            self._shim_of(
-                "where the C function takes the arrays as they are.",
-                shim.head(shim.names.dense),
-                (tensors, own, ")"),
-                (*made, "made.extra = None", "return made"),
-            ),
-            self._shim_of(
-                "where plain NumPy arrays stand for all tensors: arrays in, an array out.",
-                shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
-                (own, wrapped, ").array"),
-                ("return result",),
-            ),
+        found = self._shim_of(
+            "where the C function takes the arrays as they are.",
+            shim.head(shim.names.dense),
+            [*(self._array_of(argument) for argument in self._kernel.arguments), *self._target()],
+            ([shim.own[a.name] for a in shim.schema.arguments], ")"),
+            self._result(),
+        )
+        return (found, self._plain_arrays()) if shim.names.arrays else (found,)
+
+    def _plain_arrays(self) -> FastShim:
+        shim = self._shim
+        arrays = self._kernel.arrays
+        own = [shim.own[argument.name] for argument in self._kernel.arguments]
+        wrapped = [f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments]
+        return self._shim_of(
+            "where plain NumPy arrays stand for all tensors: arrays in, an array out.",
+            shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
+            [*own, "None"],
+            (wrapped, ").array"),
+            ["return result"],
         )
 
-    def _named(self) -> list[tuple[str, bool]]:
-        return [(self._shim.own[argument.name], argument.sort == "array") for argument in self._kernel.arguments]
+    def _array_of(self, argument: NativeArgument) -> str:
+        """Return how C gets an argument: the array of a Tensor."""
+        name = self._shim.own[argument.name]
+        if argument.sort != "array":
+            return name
+        return f"None if {name} is None else {name}.array" if argument.is_optional else f"{name}.array"
+
+    def _target(self) -> list[str]:
+        """Return where C puts the result: None where it shall make it; nothing where arguments are written."""
+        shim = self._shim
+        targets = {"out": [f"{shim.own[a.name]}.array" for a in shim.schema.out_arguments], "written": []}
+        return targets.get(self._facts.way, ["None"])
+
+    def _result(self) -> Sequence[str]:
+        """Return what follows a call that C has served."""
+        shim, schema = self._shim, self._shim.schema
+        written = {a.annotations: shim.own[a.name] for a in schema.mutated_arguments}
+        match self._facts.way:
+            case "new":
+                made = ("made = Tensor()", "made.array = result", f"made.keys = DENSE_{self._key}", "made.edge = None")
+                return (*made, "made.extra = None", "return made")
+            case "inplace":
+                name = written[schema.returns[0].annotations]
+                return (f"{name}.array[...] = result", f"return {name}")
+            case _:
+                return (returned([written[r.annotations] for r in schema.returns], 8) if schema.returns else "return",)
 
     def _shim_of(
-        self, what: str, signature: str, calls: tuple[list[str], list[str], str], result: tuple[str, ...]
+        self, what: str, signature: str, fast: list[str], general: tuple[list[str], str], result: Sequence[str]
     ) -> FastShim:
-        """Return a shim: `calls` are what the C shim gets, and what the general one, up to the end of its call."""
-        fast, general, tail = calls
+        """Return a shim: `fast` is what the C shim gets; `general` what the general one gets, and its call's end."""
+        passed, tail = general
         head = f"return {self._shim.names.general}("
         return FastShim(
             fill_comment(f"{self._shim.names.general} {what}"),
             signature,
             (),
             "",
-            bracketed(head, general, tail, 4),
+            bracketed(head, passed, tail, 4),
             "",
-            bracketed(f"result = {MODULE}.{self._kernel.name}.fast(", [*fast, "None"], ")", 8),
-            ("if result is NotImplemented:", f"    {bracketed(head, general, tail, 12)}", *result),
+            bracketed(f"result = {MODULE}.{self._kernel.name}.fast(", fast, ")", 8),
+            ("if result is NotImplemented:", f"    {bracketed(head, passed, tail, 12)}", *result),
         )

@@ -11,10 +11,10 @@ from opwright_codegen.targets.native_loops import LoopKernel, digest_text
 
 __all__ = ["digest"]
 
-SHIM_VERSION: Final = 1  # of how the C shims are called: a library of before is stale
+SHIM_VERSION: Final = 2  # of how the C shims are called: a library of before is stale
 
 
 def digest(kernels: Sequence[CKernel], loops: Sequence[LoopKernel]) -> str:
     """Return what tells a library that was built for these kernels and loops from one built for others."""
-    described = [(kernel.native, kernel.functions, kernel.allocates) for kernel in kernels]
+    described = [(kernel.native, kernel.functions, kernel.like, kernel.shapes) for kernel in kernels]
     return sha256(repr((SHIM_VERSION, described, digest_text(loops))).encode()).hexdigest()[:16]

@@ -14,6 +14,7 @@ from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
+from opwright_codegen.targets.known_facts import KnownFacts
 from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
@@ -27,13 +28,13 @@ __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spell
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "Layout",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms", "Layout",
     "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
     "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error", "fake",
-    "fake_kernel", "fake_like", "float", "int", "item", "made", "math", "name_kernel", "native", "ndarray", "new_fake",
-    "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes",
-    "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap",
-    "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel", "native",
+    "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of",
+    "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of",
+    "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | NativeFacts | LoopFacts | None
+    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -222,11 +223,6 @@ class ShimBuilder:
     def _rule_names(self) -> dict[str, str]:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in self._paths()}
 
-    def _function_names(self) -> dict[str, str]:
-        """Return the functions of modules that an expression calls, as the module names them."""
-        paths = [node.name for node in self.binding.references() if node.kind is Kind.FUNCTION]
-        return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
-
     def _paths(self) -> list[str]:
         return [path for path in self.binding.rule_paths() if ":" in path]
 
@@ -260,13 +256,13 @@ class ShimBuilder:
         outs = {a.name for a in self.binding.base.schema.out_arguments} if without_out else set()
         return [a.name for a in self.binding.base.schema.arguments if a.name not in outs]
 
-    def _call(self, out: str = "") -> Formula:
+    def kernel_call(self, out: str = "") -> Formula:
         """Return the kernel's call or formula, writing into `out` where it can."""
         kernel = self.binding.kernel
         match kernel:
             case Inline(formula):
                 writes = out and self._fills_result(formula)
-                formula = spelled(formula, self._function_names(), {})
+                formula = spelled(formula, {}, {})
                 return (with_out(formula, out) if writes else None) or formula
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []
@@ -292,26 +288,26 @@ class ShimBuilder:
         return tensors <= operands_broadcast(formula)
 
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
-        return formula_lines(self._call(out), self.spelling(arguments), self.indent, before, after)
+        return formula_lines(self.kernel_call(out), self.spelling(arguments), self.indent, before, after)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
-        call = Call(Verbatim("new_results"), (Verbatim("plans"), self._call()))
+        call = Call(Verbatim("new_results"), (Verbatim("plans"), self.kernel_call()))
         return [formula_lines(call, self.spelling(arguments), self.indent, "return ")]
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
-            call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
+            call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self.kernel_call()))
             return [formula_lines(call, self.spelling(arguments), self.indent, "return ")]
         results = [f"result{i}" for i in range(len(plans))]
         wrapped = [f"new_result({p}, {r})" for p, r in zip(plans, results, strict=True)]
-        return [*self._results(results, arguments), returned(wrapped, self.indent)]
+        return [*self.results(results, arguments), returned(wrapped, self.indent)]
 
-    def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
+    def results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         """Return the statements for several results: a formula each, or what the kernel returns, unpacked."""
         kernel = self.binding.kernel
         formulas = result_formulas(kernel, len(names)) if isinstance(kernel, Inline) else None
         if formulas is None:
-            call = Call(Verbatim("results_of"), (self._call(), Verbatim(str(len(names)))))
+            call = Call(Verbatim("results_of"), (self.kernel_call(), Verbatim(str(len(names)))))
             return [formula_lines(call, self.spelling(arguments), self.indent, f"{', '.join(names)} = ")]
         spelling = self.spelling(arguments)
         return [formula_lines(f, spelling, self.indent, f"{n} = ") for n, f in zip(names, formulas, strict=True)]
@@ -320,7 +316,7 @@ class ShimBuilder:
         written = [self.own[a.name] for a in self.schema.mutated_arguments]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         if len(plans) == 1:
-            call = Call(Verbatim("plan.store"), (self._call("plan.out(target)"), Verbatim("target")))
+            call = Call(Verbatim("plan.store"), (self.kernel_call("plan.out(target)"), Verbatim("target")))
             return [
                 f"target = plan.{take}({written[0]})",
                 formula_lines(call, self.spelling(arguments), self.indent),
@@ -329,7 +325,7 @@ class ShimBuilder:
         numbered = list(zip(plans, written, range(len(plans)), strict=True))
         return [
             *(f"target{i} = {plan}.{take}({name})" for plan, name, i in numbered),
-            *self._results([f"result{i}" for i in range(len(plans))], arguments),
+            *self.results([f"result{i}" for i in range(len(plans))], arguments),
             *(f"{plan}.store(result{i}, target{i})" for plan, _, i in numbered),
             returned(written, self.indent),
         ]
@@ -341,11 +337,11 @@ class ShimBuilder:
         given = self.given()
         if len(self.schema.returns) == 1:
             wrapper = "wrap_views" if self.schema.returns[0].type.is_list_like else "wrap_view"
-            call = Call(Verbatim(wrapper), (Verbatim(base), self._call()))
+            call = Call(Verbatim(wrapper), (Verbatim(base), self.kernel_call()))
             return [formula_lines(call, self.spelling(given), self.indent, "return ")]
         results = [f"result{i}" for i in range(len(self.schema.returns))]
         wrapped = [f"wrap_view({base}, {name})" for name in results]
-        return [*self._results(results, given), returned(wrapped, self.indent)]
+        return [*self.results(results, given), returned(wrapped, self.indent)]
 
     def _direct(self) -> list[str]:
         """Return the body where the kernel makes all its results, or writes them all."""
@@ -358,9 +354,9 @@ class ShimBuilder:
         if len(returns) > 1:
             results = [f"result{i}" for i in range(len(returns))]
             wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
-            return [*self._results(results, given), returned(wrapped, self.indent)]
+            return [*self.results(results, given), returned(wrapped, self.indent)]
         wrapper, *more = _wrapper(returns[0])
-        call = Call(Verbatim(wrapper), (self._call(), *map(Verbatim, more)))
+        call = Call(Verbatim(wrapper), (self.kernel_call(), *map(Verbatim, more)))
         if returns[0].type.is_tensor_like:
             return [formula_lines(call, self.spelling(given), self.indent, "return ")]
         kind = annotation(returns[0].type, self.builtins, side=Side.RESULT)

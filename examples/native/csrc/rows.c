@@ -1,6 +1,8 @@
 /* Kernels over rows: one for each convention that knows of shapes. */
 #include "native_demo_kernels.h"
 
+#include <math.h>
+
 #define RUNNING_MAX(NAME, T)                                                                                           \
     int NAME(const T *self, int self_ndim, const int64_t *self_shape, T *out, int out_ndim, const int64_t *out_shape)  \
     {                                                                                                                  \
@@ -46,3 +48,31 @@ RUNNING_MAX(running_max_f64, double)
 
 MOMENTS(moments_f32, float)
 MOMENTS(moments_f64, double)
+
+#define NLL_ROWS(NAME, T, EXP, LOG)                                                                                    \
+    int NAME(const T *logits, int logits_ndim, const int64_t *logits_shape, const int64_t *target, int target_ndim,    \
+             const int64_t *target_shape, const T *weight, int weight_ndim, const int64_t *weight_shape, T *out,       \
+             int out_ndim, const int64_t *out_shape)                                                                   \
+    {                                                                                                                  \
+        (void)out_ndim, (void)out_shape;                                                                               \
+        if (logits_ndim != 2 || target_ndim != 1 || target_shape[0] != logits_shape[0])                                \
+            return native_demo_fail("nll_rows takes a matrix, and a target for each row");                             \
+        const int64_t classes = logits_shape[1];                                                                       \
+        if (weight && (weight_ndim != 1 || weight_shape[0] != classes))                                                \
+            return native_demo_fail("nll_rows takes a weight for each class");                                         \
+        for (int64_t row = 0; row < logits_shape[0]; row++, logits += classes) {                                       \
+            const int64_t wanted = target[row];                                                                        \
+            if (wanted < 0 || wanted >= classes)                                                                       \
+                return native_demo_fail("a target is no class");                                                       \
+            T largest = logits[0], total = 0;                                                                          \
+            for (int64_t i = 1; i < classes; i++)                                                                      \
+                largest = logits[i] > largest ? logits[i] : largest;                                                   \
+            for (int64_t i = 0; i < classes; i++)                                                                      \
+                total += EXP(logits[i] - largest);                                                                     \
+            out[row] = (largest + LOG(total) - logits[wanted]) * (weight ? weight[wanted] : 1);                        \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+
+NLL_ROWS(nll_rows_f32, float, expf, logf)
+NLL_ROWS(nll_rows_f64, double, exp, log)

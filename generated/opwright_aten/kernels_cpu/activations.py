@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Generator, Tensor, new_result, results_of, rules
+from opwright.abi import Generator, KnownForms, Tensor, known_result, new_result, results_of, rules
 from opwright_kernels import activations as activations_kernels
 
 
@@ -18,11 +18,43 @@ def silu_default(self: Tensor) -> Tensor:
     return new_result(plan, activations_kernels.silu(np, self_))
 
 
+silu_default_dense_forms = KnownForms()
+
+
+# silu_default where simple tensors like these were planned before.
+def silu_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = silu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating complex")
+        form = silu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return silu_default(self)
+    return known_result(form, activations_kernels.silu(np, self_), self_)
+
+
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.mish(np, self_))
+
+
+mish_default_dense_forms = KnownForms()
+
+
+# mish_default where simple tensors like these were planned before.
+def mish_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = mish_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = mish_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return mish_default(self)
+    return known_result(form, activations_kernels.mish(np, self_), self_)
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
@@ -32,11 +64,43 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     return new_result(plan, activations_kernels.elu(np, self_, alpha, scale, input_scale))
 
 
+elu_default_dense_forms = KnownForms()
+
+
+# elu_default where simple tensors like these were planned before.
+def elu_default_dense(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(alpha), alpha, type(scale), scale, type(input_scale), input_scale)
+    form = elu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        form = elu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return elu_default(self, alpha, scale, input_scale)
+    return known_result(form, activations_kernels.elu(np, self_, alpha, scale, input_scale), self_)
+
+
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
     plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.celu(np, self_, alpha))
+
+
+celu_default_dense_forms = KnownForms()
+
+
+# celu_default where simple tensors like these were planned before.
+def celu_default_dense(self: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(alpha), alpha)
+    form = celu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.celu(self_, alpha)
+        form = celu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return celu_default(self, alpha)
+    return known_result(form, activations_kernels.celu(np, self_, alpha), self_)
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -46,11 +110,44 @@ def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     return new_result(plan, activations_kernels.leaky_relu(np, self_, negative_slope))
 
 
+leaky_relu_default_dense_forms = KnownForms()
+
+
+# leaky_relu_default where simple tensors like these were planned before.
+def leaky_relu_default_dense(self: Tensor, negative_slope: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = leaky_relu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = leaky_relu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return leaky_relu_default(self, negative_slope)
+    return known_result(form, activations_kernels.leaky_relu(np, self_, negative_slope), self_)
+
+
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, weight.array, accepts="floating")
     self_, weight_ = plan.operands
     return new_result(plan, activations_kernels.leaky_relu(np, self_, weight_))
+
+
+_prelu_kernel_dense_forms = KnownForms()
+
+
+# _prelu_kernel where simple tensors like these were planned before.
+def _prelu_kernel_dense(self: Tensor, weight: Tensor) -> Tensor:
+    self_ = self.array
+    weight_ = weight.array
+    key = (self_.shape, self_.dtype, weight_.shape, weight_.dtype)
+    form = _prelu_kernel_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, weight_, accepts="floating")
+        form = _prelu_kernel_dense_forms.learn(key, plan, self_, weight_)
+    if not form:
+        return _prelu_kernel(self, weight)
+    return known_result(form, activations_kernels.leaky_relu(np, self_, weight_), self_, weight_)
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -73,11 +170,56 @@ def rrelu_with_noise_functional(
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+rrelu_with_noise_functional_dense_forms = KnownForms()
+
+
+# rrelu_with_noise_functional where simple tensors like these were planned before.
+def rrelu_with_noise_functional_dense(
+    self: Tensor,
+    noise: Tensor,
+    lower: Any,
+    upper: Any,
+    training: bool,
+    generator: Generator | None,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    noise_ = noise.array
+    key = (self_.shape, self_.dtype, noise_.shape, noise_.dtype, type(lower), lower, type(upper), upper)
+    form = rrelu_with_noise_functional_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.rrelu(self_, lower, upper)
+        plan1 = rules.like(noise_)
+        form = rrelu_with_noise_functional_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return rrelu_with_noise_functional(self, noise, lower, upper, training, generator)
+    result0, result1 = results_of(
+        activations_kernels.rrelu_with_slopes(np, self_, noise_, lower, upper, training, generator),
+        2,
+    )
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.softplus(np, self_, beta, threshold))
+
+
+softplus_default_dense_forms = KnownForms()
+
+
+# softplus_default where simple tensors like these were planned before.
+def softplus_default_dense(self: Tensor, beta: Any, threshold: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(beta), beta, type(threshold), threshold)
+    form = softplus_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
+        form = softplus_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return softplus_default(self, beta, threshold)
+    return known_result(form, activations_kernels.softplus(np, self_, beta, threshold), self_)
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
@@ -87,6 +229,24 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     (self_,) = plan0.operands
     result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+log_sigmoid_forward_default_dense_forms = KnownForms()
+
+
+# log_sigmoid_forward_default where simple tensors like these were planned before.
+def log_sigmoid_forward_default_dense(self: Tensor) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = log_sigmoid_forward_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.like_contiguous(self_)
+        plan1 = rules.like_contiguous(self_)
+        form = log_sigmoid_forward_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return log_sigmoid_forward_default(self)
+    result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
@@ -109,11 +269,43 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return new_result(plan, activations_kernels.hardtanh(np, self_, min_val, max_val))
 
 
+hardtanh_default_dense_forms = KnownForms()
+
+
+# hardtanh_default where simple tensors like these were planned before.
+def hardtanh_default_dense(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.hardtanh(self_, min_val, max_val)
+        form = hardtanh_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return hardtanh_default(self, min_val, max_val)
+    return known_result(form, activations_kernels.hardtanh(np, self_, min_val, max_val), self_)
+
+
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardsigmoid(np, self_))
+
+
+hardsigmoid_default_dense_forms = KnownForms()
+
+
+# hardsigmoid_default where simple tensors like these were planned before.
+def hardsigmoid_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = hardsigmoid_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = hardsigmoid_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return hardsigmoid_default(self)
+    return known_result(form, activations_kernels.hardsigmoid(np, self_), self_)
 
 
 # hardswish(Tensor self) -> Tensor
@@ -123,11 +315,43 @@ def hardswish_default(self: Tensor) -> Tensor:
     return new_result(plan, activations_kernels.hardswish(np, self_))
 
 
+hardswish_default_dense_forms = KnownForms()
+
+
+# hardswish_default where simple tensors like these were planned before.
+def hardswish_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = hardswish_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = hardswish_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return hardswish_default(self)
+    return known_result(form, activations_kernels.hardswish(np, self_), self_)
+
+
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardshrink(np, self_, lambd))
+
+
+hardshrink_default_dense_forms = KnownForms()
+
+
+# hardshrink_default where simple tensors like these were planned before.
+def hardshrink_default_dense(self: Tensor, lambd: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = hardshrink_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = hardshrink_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return hardshrink_default(self, lambd)
+    return known_result(form, activations_kernels.hardshrink(np, self_, lambd), self_)
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -137,6 +361,22 @@ def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return new_result(plan, activations_kernels.softshrink(np, self_, lambd))
 
 
+softshrink_default_dense_forms = KnownForms()
+
+
+# softshrink_default where simple tensors like these were planned before.
+def softshrink_default_dense(self: Tensor, lambd: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(lambd), lambd)
+    form = softshrink_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.softshrink(self_, lambd)
+        form = softshrink_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return softshrink_default(self, lambd)
+    return known_result(form, activations_kernels.softshrink(np, self_, lambd), self_)
+
+
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
@@ -144,11 +384,43 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return new_result(plan, activations_kernels.threshold(np, self_, threshold, value))
 
 
+threshold_default_dense_forms = KnownForms()
+
+
+# threshold_default where simple tensors like these were planned before.
+def threshold_default_dense(self: Tensor, threshold: Any, value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        form = threshold_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return threshold_default(self, threshold, value)
+    return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
+
+
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.glu(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.glu(np, self_, dim))
+
+
+glu_default_dense_forms = KnownForms()
+
+
+# glu_default where simple tensors like these were planned before.
+def glu_default_dense(self: Tensor, dim: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = glu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.glu(self_, dim)
+        form = glu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return glu_default(self, dim)
+    return known_result(form, activations_kernels.glu(np, self_, dim), self_)
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

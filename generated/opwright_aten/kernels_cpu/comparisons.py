@@ -10,7 +10,18 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, number_of, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Tensor,
+    known_result,
+    name_kernel,
+    new_result,
+    number_of,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -229,6 +240,23 @@ def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
+bitwise_left_shift_Tensor_dense_forms = KnownForms()
+
+
+# bitwise_left_shift_Tensor where simple tensors like these were planned before.
+def bitwise_left_shift_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = bitwise_left_shift_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        form = bitwise_left_shift_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return bitwise_left_shift_Tensor(self, other)
+    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
+
+
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -248,6 +276,23 @@ def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
+
+
+bitwise_right_shift_Tensor_dense_forms = KnownForms()
+
+
+# bitwise_right_shift_Tensor where simple tensors like these were planned before.
+def bitwise_right_shift_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = bitwise_right_shift_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        form = bitwise_right_shift_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return bitwise_right_shift_Tensor(self, other)
+    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
@@ -271,6 +316,23 @@ def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
+__lshift___Tensor_dense_forms = KnownForms()
+
+
+# __lshift___Tensor where simple tensors like these were planned before.
+def __lshift___Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = __lshift___Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        form = __lshift___Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return __lshift___Tensor(self, other)
+    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
+
+
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -283,6 +345,23 @@ def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
+
+
+__rshift___Tensor_dense_forms = KnownForms()
+
+
+# __rshift___Tensor where simple tensors like these were planned before.
+def __rshift___Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = __rshift___Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        form = __rshift___Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return __rshift___Tensor(self, other)
+    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
@@ -604,6 +683,22 @@ def isinf_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.isinf(np, self_))
 
 
+isinf_default_dense_forms = KnownForms()
+
+
+# isinf_default where simple tensors like these were planned before.
+def isinf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = isinf_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="bool")
+        form = isinf_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return isinf_default(self)
+    return known_result(form, elementary_kernels.isinf(np, self_), self_)
+
+
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
     try:
@@ -699,11 +794,43 @@ def isreal(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.isreal(np, self_))
 
 
+isreal_dense_forms = KnownForms()
+
+
+# isreal where simple tensors like these were planned before.
+def isreal_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = isreal_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="bool")
+        form = isreal_dense_forms.learn(key, plan, self_)
+    if not form:
+        return isreal(self)
+    return known_result(form, elementary_kernels.isreal(np, self_), self_)
+
+
 # signbit(Tensor self) -> Tensor
 def signbit_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.signbit(np, self_))
+
+
+signbit_default_dense_forms = KnownForms()
+
+
+# signbit_default where simple tensors like these were planned before.
+def signbit_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = signbit_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+        form = signbit_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return signbit_default(self)
+    return known_result(form, elementary_kernels.signbit(np, self_), self_)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1245,6 +1372,28 @@ def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: b
     plan = rules.membership(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
     return new_result(plan, elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert))
+
+
+isin_Tensor_Tensor_dense_forms = KnownForms()
+
+
+# isin_Tensor_Tensor where simple tensors like these were planned before.
+def isin_Tensor_Tensor_dense(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    elements_ = elements.array
+    test_elements_ = test_elements.array
+    key = (elements_.shape, elements_.dtype, test_elements_.shape, test_elements_.dtype)
+    form = isin_Tensor_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.membership(elements_, test_elements_)
+        form = isin_Tensor_Tensor_dense_forms.learn(key, plan, elements_, test_elements_)
+    if not form:
+        return isin_Tensor_Tensor(elements, test_elements, assume_unique, invert)
+    return known_result(
+        form,
+        elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert),
+        elements_,
+        test_elements_,
+    )
 
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
 from opwright_kernels import convolution as convolution_kernels
 from opwright_kernels import windows as windows_kernels
 
@@ -66,6 +66,28 @@ def im2col_default(
     return new_result(plan, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride))
 
 
+im2col_default_dense_forms = KnownForms()
+
+
+# im2col_default where simple tensors like these were planned before.
+def im2col_default_dense(
+    self: Tensor,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+    form = im2col_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.im2col(self_, kernel_size, dilation, padding, stride)
+        form = im2col_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return im2col_default(self, kernel_size, dilation, padding, stride)
+    return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
+
+
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
 #     Tensor
 def col2im_default(
@@ -79,6 +101,41 @@ def col2im_default(
     plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
     return new_result(plan, windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride))
+
+
+col2im_default_dense_forms = KnownForms()
+
+
+# col2im_default where simple tensors like these were planned before.
+def col2im_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        tuple(output_size),
+        tuple(kernel_size),
+        tuple(dilation),
+        tuple(padding),
+        tuple(stride),
+    )
+    form = col2im_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.col2im(self_, output_size, kernel_size, dilation, padding, stride)
+        form = col2im_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return col2im_default(self, output_size, kernel_size, dilation, padding, stride)
+    return known_result(
+        form,
+        windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride),
+        self_,
+    )
 
 
 # convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,

@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Device, DType, Layout, MemoryFormat, Scalar, Tensor, name_kernel, new_result, number_of, rules
+from opwright.abi import (
+    Device,
+    DType,
+    KnownForms,
+    Layout,
+    MemoryFormat,
+    Scalar,
+    Tensor,
+    known_result,
+    name_kernel,
+    new_result,
+    number_of,
+    rules,
+)
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
@@ -229,11 +242,44 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return new_result(plan, copying_kernels.copy_from(np, self_, src.array, non_blocking))
 
 
+copy_default_dense_forms = KnownForms()
+
+
+# copy_default where simple tensors like these were planned before.
+def copy_default_dense(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, src_.shape, src_.dtype)
+    form = copy_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.copied(self_, src=src_)
+        form = copy_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return copy_default(self, src, non_blocking)
+    return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_)
+
+
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_number(np, self_, value))
+
+
+fill_Scalar_dense_forms = KnownForms()
+
+
+# fill_Scalar where simple tensors like these were planned before.
+def fill_Scalar_dense(self: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(value), value)
+    form = fill_Scalar_dense_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value)
+        form = fill_Scalar_dense_forms.learn(key, plan, self_)
+    if not form:
+        return fill_Scalar(self, value)
+    return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
@@ -243,11 +289,44 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     return new_result(plan, copying_kernels.fill_with_element(np, self_, value.array))
 
 
+fill_Tensor_dense_forms = KnownForms()
+
+
+# fill_Tensor where simple tensors like these were planned before.
+def fill_Tensor_dense(self: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    value_ = value.array
+    key = (self_.shape, self_.dtype, value_.shape, value_.dtype)
+    form = fill_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value_)
+        form = fill_Tensor_dense_forms.learn(key, plan, self_)
+    if not form:
+        return fill_Tensor(self, value)
+    return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_)
+
+
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_zero(np, self_))
+
+
+zero_default_dense_forms = KnownForms()
+
+
+# zero_default where simple tensors like these were planned before.
+def zero_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = zero_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, may_overlap=True)
+        form = zero_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return zero_default(self)
+    return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
@@ -256,6 +335,26 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
         plan = rules.like(self.array, memory_format=memory_format)
         (self_,) = plan.operands
         return new_result(plan, self_)
+    except Exception as error:
+        name_kernel(error, "aten::clone", "CPU")
+        raise
+
+
+clone_default_dense_forms = KnownForms()
+
+
+# clone_default where simple tensors like these were planned before.
+def clone_default_dense(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, memory_format)
+        form = clone_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.like(self_, memory_format=memory_format)
+            form = clone_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return clone_default(self, memory_format)
+        return known_result(form, self_, self_)
     except Exception as error:
         name_kernel(error, "aten::clone", "CPU")
         raise

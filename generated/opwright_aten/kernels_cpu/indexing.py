@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, rules, wrap_result
+from opwright.abi import KnownForms, Tensor, known_result, new_result, rules, wrap_result
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import joining as joining_kernels
 from opwright_kernels import rearranging as rearranging_kernels
@@ -22,12 +22,44 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     return new_result(plan, joining_kernels.concatenate(np, tensors_, dim))
 
 
+cat_default_dense_forms = KnownForms()
+
+
+# cat_default where simple tensors like these were planned before.
+def cat_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
+    form = cat_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.cat(tensors_, dim)
+        form = cat_default_dense_forms.learn(key, plan, *tensors_)
+    if not form:
+        return cat_default(tensors, dim)
+    return known_result(form, joining_kernels.concatenate(np, tensors_, dim), *tensors_)
+
+
 # stack(Tensor[] tensors, int dim=0) -> Tensor
 def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
     return new_result(plan, joining_kernels.stack(np, tensors_, dim))
+
+
+stack_default_dense_forms = KnownForms()
+
+
+# stack_default where simple tensors like these were planned before.
+def stack_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
+    form = stack_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.stack(tensors_, dim)
+        form = stack_default_dense_forms.learn(key, plan, *tensors_)
+    if not form:
+        return stack_default(tensors, dim)
+    return known_result(form, joining_kernels.stack(np, tensors_, dim), *tensors_)
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -53,11 +85,45 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return new_result(plan, indexing_kernels.index_select(np, self_, dim, index_))
 
 
+index_select_default_dense_forms = KnownForms()
+
+
+# index_select_default where simple tensors like these were planned before.
+def index_select_default_dense(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype)
+    form = index_select_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.index_select(self_, dim, index_)
+        form = index_select_default_dense_forms.learn(key, plan, self_, index_)
+    if not form:
+        return index_select_default(self, dim, index)
+    return known_result(form, indexing_kernels.index_select(np, self_, dim, index_), self_, index_)
+
+
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
     return new_result(plan, indexing_kernels.gather(np, self_, dim, index_, sparse_grad))
+
+
+gather_default_dense_forms = KnownForms()
+
+
+# gather_default where simple tensors like these were planned before.
+def gather_default_dense(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype)
+    form = gather_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.gather(self_, dim, index_)
+        form = gather_default_dense_forms.learn(key, plan, self_, index_)
+    if not form:
+        return gather_default(self, dim, index, sparse_grad)
+    return known_result(form, indexing_kernels.gather(np, self_, dim, index_, sparse_grad), self_, index_)
 
 
 # take(Tensor self, Tensor index) -> Tensor
@@ -67,11 +133,46 @@ def take_default(self: Tensor, index: Tensor) -> Tensor:
     return new_result(plan, indexing_kernels.take(np, self_, index_))
 
 
+take_default_dense_forms = KnownForms()
+
+
+# take_default where simple tensors like these were planned before.
+def take_default_dense(self: Tensor, index: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.dtype, index_.shape, index_.dtype)
+    form = take_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.taken(self_, index_)
+        form = take_default_dense_forms.learn(key, plan, self_, index_)
+    if not form:
+        return take_default(self, index)
+    return known_result(form, indexing_kernels.take(np, self_, index_), self_, index_)
+
+
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
 def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     plan = rules.put(self.array, index.array, source.array)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.put(np, self_, index_, source_, accumulate))
+
+
+put_default_dense_forms = KnownForms()
+
+
+# put_default where simple tensors like these were planned before.
+def put_default_dense(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (self_.shape, self_.dtype, index_.shape, index_.dtype, source_.shape, source_.dtype)
+    form = put_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.put(self_, index_, source_)
+        form = put_default_dense_forms.learn(key, plan, self_, index_, source_)
+    if not form:
+        return put_default(self, index, source, accumulate)
+    return known_result(form, scattering_kernels.put(np, self_, index_, source_, accumulate), self_, index_, source_)
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
@@ -81,11 +182,46 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, src_))
 
 
+scatter_src_dense_forms = KnownForms()
+
+
+# scatter_src where simple tensors like these were planned before.
+def scatter_src_dense(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype)
+    form = scatter_src_dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        form = scatter_src_dense_forms.learn(key, plan, self_, index_, src_)
+    if not form:
+        return scatter_src(self, dim, index, src)
+    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
+
+
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, value))
+
+
+scatter_value_dense_forms = KnownForms()
+
+
+# scatter_value where simple tensors like these were planned before.
+def scatter_value_dense(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, type(value), value)
+    form = scatter_value_dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value)
+        form = scatter_value_dense_forms.learn(key, plan, self_, index_)
+    if not form:
+        return scatter_value(self, dim, index, value)
+    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
@@ -95,11 +231,52 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
     return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce))
 
 
+scatter_reduce___dense_forms = KnownForms()
+
+
+# scatter_reduce__ where simple tensors like these were planned before.
+def scatter_reduce___dense(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype, reduce)
+    form = scatter_reduce___dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
+        form = scatter_reduce___dense_forms.learn(key, plan, self_, index_, src_)
+    if not form:
+        return scatter_reduce__(self, dim, index, src, reduce)
+    return known_result(
+        form,
+        scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce),
+        self_,
+        index_,
+        src_,
+    )
+
+
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce))
+
+
+scatter_value_reduce_dense_forms = KnownForms()
+
+
+# scatter_value_reduce where simple tensors like these were planned before.
+def scatter_value_reduce_dense(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, type(value), value, reduce)
+    form = scatter_value_reduce_dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
+        form = scatter_value_reduce_dense_forms.learn(key, plan, self_, index_)
+    if not form:
+        return scatter_value_reduce(self, dim, index, value, reduce)
+    return known_result(form, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce), self_, index_)
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
@@ -109,6 +286,24 @@ def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> T
     return new_result(plan, scattering_kernels.scatter_add(np, self_, dim, index_, src_))
 
 
+scatter_add_default_dense_forms = KnownForms()
+
+
+# scatter_add_default where simple tensors like these were planned before.
+def scatter_add_default_dense(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype)
+    form = scatter_add_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        form = scatter_add_default_dense_forms.learn(key, plan, self_, index_, src_)
+    if not form:
+        return scatter_add_default(self, dim, index, src)
+    return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
+
+
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
 def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
@@ -116,11 +311,66 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     return new_result(plan, scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self))
 
 
+scatter_reduce_two_dense_forms = KnownForms()
+
+
+# scatter_reduce_two where simple tensors like these were planned before.
+def scatter_reduce_two_dense(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype, reduce)
+    form = scatter_reduce_two_dense_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
+        form = scatter_reduce_two_dense_forms.learn(key, plan, self_, index_, src_)
+    if not form:
+        return scatter_reduce_two(self, dim, index, src, reduce, include_self)
+    return known_result(
+        form,
+        scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self),
+        self_,
+        index_,
+        src_,
+    )
+
+
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_add(np, self_, dim, index_, source_, alpha))
+
+
+index_add_default_dense_forms = KnownForms()
+
+
+# index_add_default where simple tensors like these were planned before.
+def index_add_default_dense(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, source_.shape, source_.dtype, type(alpha), alpha)
+    form = index_add_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
+        form = index_add_default_dense_forms.learn(key, plan, self_, index_, source_)
+    if not form:
+        return index_add_default(self, dim, index, source, alpha)
+    return known_result(
+        form,
+        scattering_kernels.index_add(np, self_, dim, index_, source_, alpha),
+        self_,
+        index_,
+        source_,
+    )
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
@@ -145,11 +395,78 @@ def index_reduce_default(
     return new_result(plan, scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self))
 
 
+index_reduce_default_dense_forms = KnownForms()
+
+
+# index_reduce_default where simple tensors like these were planned before.
+def index_reduce_default_dense(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.dtype,
+        source_.shape,
+        source_.dtype,
+        reduce,
+        include_self,
+    )
+    form = index_reduce_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.index_written(
+            "index_reduce",
+            self_,
+            dim,
+            index_,
+            source_,
+            reduce=reduce,
+            include_self=include_self,
+        )
+        form = index_reduce_default_dense_forms.learn(key, plan, self_, index_, source_)
+    if not form:
+        return index_reduce_default(self, dim, index, source, reduce, include_self)
+    return known_result(
+        form,
+        scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self),
+        self_,
+        index_,
+        source_,
+    )
+
+
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     plan = rules.index_copied(self.array, dim, index.array, source.array)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_copy(np, self_, dim, index_, source_))
+
+
+index_copy_default_dense_forms = KnownForms()
+
+
+# index_copy_default where simple tensors like these were planned before.
+def index_copy_default_dense(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, source_.shape, source_.dtype)
+    form = index_copy_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.index_copied(self_, dim, index_, source_)
+        form = index_copy_default_dense_forms.learn(key, plan, self_, index_, source_)
+    if not form:
+        return index_copy_default(self, dim, index, source)
+    return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -166,11 +483,47 @@ def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) 
     return new_result(plan, scattering_kernels.index_fill(np, self_, dim, index_, value_))
 
 
+index_fill_int_Tensor_dense_forms = KnownForms()
+
+
+# index_fill_int_Tensor where simple tensors like these were planned before.
+def index_fill_int_Tensor_dense(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    value_ = value.array
+    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, value_.shape, value_.dtype)
+    form = index_fill_int_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.index_filled(self_, dim, index_, value_)
+        form = index_fill_int_Tensor_dense_forms.learn(key, plan, self_, index_, value_)
+    if not form:
+        return index_fill_int_Tensor(self, dim, index, value)
+    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value_), self_, index_, value_)
+
+
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
 def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     plan = rules.masked_scattered(self.array, mask.array, source.array)
     self_, mask_, source_ = plan.operands
     return new_result(plan, scattering_kernels.masked_scatter(np, self_, mask_, source_))
+
+
+masked_scatter_default_dense_forms = KnownForms()
+
+
+# masked_scatter_default where simple tensors like these were planned before.
+def masked_scatter_default_dense(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    source_ = source.array
+    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, source_.shape, source_.dtype)
+    form = masked_scatter_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.masked_scattered(self_, mask_, source_)
+        form = masked_scatter_default_dense_forms.learn(key, plan, self_, mask_, source_)
+    if not form:
+        return masked_scatter_default(self, mask, source)
+    return known_result(form, scattering_kernels.masked_scatter(np, self_, mask_, source_), self_, mask_, source_)
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
@@ -180,11 +533,46 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value))
 
 
+masked_fill_Scalar_dense_forms = KnownForms()
+
+
+# masked_fill_Scalar where simple tensors like these were planned before.
+def masked_fill_Scalar_dense(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, type(value), value)
+    form = masked_fill_Scalar_dense_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value)
+        form = masked_fill_Scalar_dense_forms.learn(key, plan, self_, mask_)
+    if not form:
+        return masked_fill_Scalar(self, mask, value)
+    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
+
+
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value.array))
+
+
+masked_fill_Tensor_dense_forms = KnownForms()
+
+
+# masked_fill_Tensor where simple tensors like these were planned before.
+def masked_fill_Tensor_dense(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    value_ = value.array
+    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, value_.shape, value_.dtype)
+    form = masked_fill_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value_)
+        form = masked_fill_Tensor_dense_forms.learn(key, plan, self_, mask_)
+    if not form:
+        return masked_fill_Tensor(self, mask, value)
+    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_)
 
 
 # nonzero(Tensor self) -> Tensor
@@ -199,11 +587,43 @@ def tril_default(self: Tensor, diagonal: int) -> Tensor:
     return new_result(plan, rearranging_kernels.lower_triangle(np, self_, diagonal))
 
 
+tril_default_dense_forms = KnownForms()
+
+
+# tril_default where simple tensors like these were planned before.
+def tril_default_dense(self: Tensor, diagonal: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = tril_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        form = tril_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return tril_default(self, diagonal)
+    return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
+
+
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.upper_triangle(np, self_, diagonal))
+
+
+triu_default_dense_forms = KnownForms()
+
+
+# triu_default where simple tensors like these were planned before.
+def triu_default_dense(self: Tensor, diagonal: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = triu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        form = triu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return triu_default(self, diagonal)
+    return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

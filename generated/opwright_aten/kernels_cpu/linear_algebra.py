@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, new_result, results_of, rules
+from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, results_of, rules
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
@@ -24,6 +24,27 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
         )
         self_, mat2_ = plan.operands
         return new_result(plan, np.matmul(self_, mat2_))
+    except Exception as error:
+        name_kernel(error, "aten::mm", "CPU")
+        raise
+
+
+mm_default_dense_forms = KnownForms()
+
+
+# mm_default where simple tensors like these were planned before.
+def mm_default_dense(self: Tensor, mat2: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        mat2_ = mat2.array
+        key = (self_.shape, self_.dtype, mat2_.shape, mat2_.dtype)
+        form = mm_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+            form = mm_default_dense_forms.learn(key, plan, self_, mat2_)
+        if not form:
+            return mm_default(self, mat2)
+        return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
     except Exception as error:
         name_kernel(error, "aten::mm", "CPU")
         raise
@@ -46,12 +67,60 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         raise
 
 
+bmm_default_dense_forms = KnownForms()
+
+
+# bmm_default where simple tensors like these were planned before.
+def bmm_default_dense(self: Tensor, mat2: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        mat2_ = mat2.array
+        key = (self_.shape, self_.dtype, mat2_.shape, mat2_.dtype)
+        form = bmm_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.gufunc(
+                "(b,m,k),(b,k,n)->(b,m,n)",
+                self_,
+                mat2_,
+                accepts="integer floating complex",
+                batched=False,
+            )
+            form = bmm_default_dense_forms.learn(key, plan, self_, mat2_)
+        if not form:
+            return bmm_default(self, mat2)
+        return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
+    except Exception as error:
+        name_kernel(error, "aten::bmm", "CPU")
+        raise
+
+
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     try:
         plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
         self_, vec_ = plan.operands
         return new_result(plan, np.matmul(self_, vec_))
+    except Exception as error:
+        name_kernel(error, "aten::mv", "CPU")
+        raise
+
+
+mv_default_dense_forms = KnownForms()
+
+
+# mv_default where simple tensors like these were planned before.
+def mv_default_dense(self: Tensor, vec: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        vec_ = vec.array
+        key = (self_.shape, self_.dtype, vec_.shape, vec_.dtype)
+        form = mv_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
+            form = mv_default_dense_forms.learn(key, plan, self_, vec_)
+        if not form:
+            return mv_default(self, vec)
+        return known_result(form, np.matmul(self_, vec_), self_, vec_)
     except Exception as error:
         name_kernel(error, "aten::mv", "CPU")
         raise
@@ -68,12 +137,54 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         raise
 
 
+dot_default_dense_forms = KnownForms()
+
+
+# dot_default where simple tensors like these were planned before.
+def dot_default_dense(self: Tensor, tensor: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        tensor_ = tensor.array
+        key = (self_.shape, self_.dtype, tensor_.shape, tensor_.dtype)
+        form = dot_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
+            form = dot_default_dense_forms.learn(key, plan, self_, tensor_)
+        if not form:
+            return dot_default(self, tensor)
+        return known_result(form, np.dot(self_, tensor_), self_, tensor_)
+    except Exception as error:
+        name_kernel(error, "aten::dot", "CPU")
+        raise
+
+
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
         plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
         self_, other_ = plan.operands
         return new_result(plan, np.vdot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::vdot", "CPU")
+        raise
+
+
+vdot_default_dense_forms = KnownForms()
+
+
+# vdot_default where simple tensors like these were planned before.
+def vdot_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+        form = vdot_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
+            form = vdot_default_dense_forms.learn(key, plan, self_, other_)
+        if not form:
+            return vdot_default(self, other)
+        return known_result(form, np.vdot(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::vdot", "CPU")
         raise
@@ -86,11 +197,63 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     return new_result(plan, linear_algebra_kernels.cross_product(np, self_, other_, dim))
 
 
+linalg_cross_default_dense_forms = KnownForms()
+
+
+# linalg_cross_default where simple tensors like these were planned before.
+def linalg_cross_default_dense(self: Tensor, other: Tensor, dim: int) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype, dim)
+    form = linalg_cross_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.cross(self_, other_, dim)
+        form = linalg_cross_default_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return linalg_cross_default(self, other, dim)
+    return known_result(form, linear_algebra_kernels.cross_product(np, self_, other_, dim), self_, other_)
+
+
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha))
+
+
+addmm_default_dense_forms = KnownForms()
+
+
+# addmm_default where simple tensors like these were planned before.
+def addmm_default_dense(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    mat1_ = mat1.array
+    mat2_ = mat2.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        mat1_.shape,
+        mat1_.dtype,
+        mat2_.shape,
+        mat2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmm_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        form = addmm_default_dense_forms.learn(key, plan, self_, mat1_, mat2_)
+    if not form:
+        return addmm_default(self, mat1, mat2, beta, alpha)
+    return known_result(
+        form,
+        linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha),
+        self_,
+        mat1_,
+        mat2_,
+    )
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -100,11 +263,75 @@ def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any)
     return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha))
 
 
+addmv_default_dense_forms = KnownForms()
+
+
+# addmv_default where simple tensors like these were planned before.
+def addmv_default_dense(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    mat_ = mat.array
+    vec_ = vec.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        mat_.shape,
+        mat_.dtype,
+        vec_.shape,
+        vec_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmv_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        form = addmv_default_dense_forms.learn(key, plan, self_, mat_, vec_)
+    if not form:
+        return addmv_default(self, mat, vec, beta, alpha)
+    return known_result(form, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
+
+
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha))
+
+
+baddbmm_default_dense_forms = KnownForms()
+
+
+# baddbmm_default where simple tensors like these were planned before.
+def baddbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = baddbmm_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        form = baddbmm_default_dense_forms.learn(key, plan, self_, batch1_, batch2_)
+    if not form:
+        return baddbmm_default(self, batch1, batch2, beta, alpha)
+    return known_result(
+        form,
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha),
+        self_,
+        batch1_,
+        batch2_,
+    )
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -114,11 +341,81 @@ def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     return new_result(plan, linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha))
 
 
+addbmm_default_dense_forms = KnownForms()
+
+
+# addbmm_default where simple tensors like these were planned before.
+def addbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addbmm_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        form = addbmm_default_dense_forms.learn(key, plan, self_, batch1_, batch2_)
+    if not form:
+        return addbmm_default(self, batch1, batch2, beta, alpha)
+    return known_result(
+        form,
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha),
+        self_,
+        batch1_,
+        batch2_,
+    )
+
+
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha))
+
+
+addr_default_dense_forms = KnownForms()
+
+
+# addr_default where simple tensors like these were planned before.
+def addr_default_dense(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    vec1_ = vec1.array
+    vec2_ = vec2.array
+    key = (
+        self_.shape,
+        self_.dtype,
+        vec1_.shape,
+        vec1_.dtype,
+        vec2_.shape,
+        vec2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addr_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        form = addr_default_dense_forms.learn(key, plan, self_, vec1_, vec2_)
+    if not form:
+        return addr_default(self, vec1, vec2, beta, alpha)
+    return known_result(
+        form,
+        linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha),
+        self_,
+        vec1_,
+        vec2_,
+    )
 
 
 # trace(Tensor self) -> Tensor
@@ -127,6 +424,26 @@ def trace_default(self: Tensor) -> Tensor:
         plan = rules.trace(self.array)
         (self_,) = plan.operands
         return new_result(plan, np.trace(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trace", "CPU")
+        raise
+
+
+trace_default_dense_forms = KnownForms()
+
+
+# trace_default where simple tensors like these were planned before.
+def trace_default_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = trace_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.trace(self_)
+            form = trace_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return trace_default(self)
+        return known_result(form, np.trace(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::trace", "CPU")
         raise
@@ -144,6 +461,24 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
     (A_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+linalg_inv_ex_default_dense_forms = KnownForms()
+
+
+# linalg_inv_ex_default where simple tensors like these were planned before.
+def linalg_inv_ex_default_dense(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype)
+    form = linalg_inv_ex_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.decomposed("linalg.inv", A_, "m,n", columns=True)
+        plan1 = rules.decomposed("linalg.inv", A_, "", kind="info")
+        form = linalg_inv_ex_default_dense_forms.learn(key, (plan0, plan1), A_)
+    if not form:
+        return linalg_inv_ex_default(A, check_errors)
+    result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
 
 
 # linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
@@ -182,6 +517,40 @@ def _linalg_solve_ex_default(
         new_result(plan1, result1),
         new_result(plan2, result2),
         new_result(plan3, result3),
+    )
+
+
+_linalg_solve_ex_default_dense_forms = KnownForms()
+
+
+# _linalg_solve_ex_default where simple tensors like these were planned before.
+def _linalg_solve_ex_default_dense(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    A_ = A.array
+    B_ = B.array
+    key = (A_.shape, A_.dtype, B_.shape, B_.dtype, left)
+    form = _linalg_solve_ex_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.solution("linalg.solve", A_, B_, left, vectors=True, rows=not left)
+        plan1 = rules.decomposed("linalg.solve", A_, "m,n", columns=True)
+        plan2 = rules.decomposed("linalg.solve", A_, "m", kind="info")
+        plan3 = rules.decomposed("linalg.solve", A_, "", kind="info")
+        form = _linalg_solve_ex_default_dense_forms.learn(key, (plan0, plan1, plan2, plan3), A_, B_)
+    if not form:
+        return _linalg_solve_ex_default(A, B, left, check_errors)
+    result0, result1, result2, result3 = results_of(
+        decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors),
+        4,
+    )
+    return (
+        known_result(form[0], result0, A_, B_),
+        known_result(form[1], result1, A_, B_),
+        known_result(form[2], result2, A_, B_),
+        known_result(form[3], result3, A_, B_),
     )
 
 
@@ -225,6 +594,34 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     return new_result(plan, decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular))
 
 
+linalg_solve_triangular_default_dense_forms = KnownForms()
+
+
+# linalg_solve_triangular_default where simple tensors like these were planned before.
+def linalg_solve_triangular_default_dense(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+) -> Tensor:
+    self_ = self.array
+    B_ = B.array
+    key = (self_.shape, self_.dtype, B_.shape, B_.dtype, left)
+    form = linalg_solve_triangular_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
+        form = linalg_solve_triangular_default_dense_forms.learn(key, plan, self_, B_)
+    if not form:
+        return linalg_solve_triangular_default(self, B, upper, left, unitriangular)
+    return known_result(
+        form,
+        decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular),
+        self_,
+        B_,
+    )
+
+
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
 def triangular_solve_default(
@@ -242,6 +639,34 @@ def triangular_solve_default(
         2,
     )
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+triangular_solve_default_dense_forms = KnownForms()
+
+
+# triangular_solve_default where simple tensors like these were planned before.
+def triangular_solve_default_dense(
+    self: Tensor,
+    A: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    A_ = A.array
+    key = (self_.shape, self_.dtype, A_.shape, A_.dtype)
+    form = triangular_solve_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.solution("triangular_solve", A_, self_)
+        plan1 = rules.coefficients("triangular_solve", A_, self_)
+        form = triangular_solve_default_dense_forms.learn(key, (plan0, plan1), A_, self_)
+    if not form:
+        return triangular_solve_default(self, A, upper, transpose, unitriangular)
+    result0, result1 = results_of(
+        decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
+        2,
+    )
+    return known_result(form[0], result0, A_, self_), known_result(form[1], result1, A_, self_)
 
 
 # triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
@@ -276,6 +701,23 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     return new_result(plan, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper))
 
 
+cholesky_solve_default_dense_forms = KnownForms()
+
+
+# cholesky_solve_default where simple tensors like these were planned before.
+def cholesky_solve_default_dense(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
+    self_ = self.array
+    input2_ = input2.array
+    key = (self_.shape, self_.dtype, input2_.shape, input2_.dtype)
+    form = cholesky_solve_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.solution("cholesky_solve", input2_, self_)
+        form = cholesky_solve_default_dense_forms.learn(key, plan, input2_, self_)
+    if not form:
+        return cholesky_solve_default(self, input2, upper)
+    return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), input2_, self_)
+
+
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
@@ -283,11 +725,51 @@ def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     return new_result(plan, decompositions_kernels.inverse_of_cholesky(np, self_, upper))
 
 
+cholesky_inverse_default_dense_forms = KnownForms()
+
+
+# cholesky_inverse_default where simple tensors like these were planned before.
+def cholesky_inverse_default_dense(self: Tensor, upper: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = cholesky_inverse_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
+        form = cholesky_inverse_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return cholesky_inverse_default(self, upper)
+    return known_result(form, decompositions_kernels.inverse_of_cholesky(np, self_, upper), self_)
+
+
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
     LU_, pivots_, B_ = plan.operands
     return new_result(plan, decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint))
+
+
+linalg_lu_solve_default_dense_forms = KnownForms()
+
+
+# linalg_lu_solve_default where simple tensors like these were planned before.
+def linalg_lu_solve_default_dense(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    LU_ = LU.array
+    pivots_ = pivots.array
+    B_ = B.array
+    key = (LU_.shape, LU_.dtype, pivots_.shape, pivots_.dtype, B_.shape, B_.dtype, left)
+    form = linalg_lu_solve_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.lu_solution(LU_, pivots_, B_, left)
+        form = linalg_lu_solve_default_dense_forms.learn(key, plan, LU_, pivots_, B_)
+    if not form:
+        return linalg_lu_solve_default(LU, pivots, B, left, adjoint)
+    return known_result(
+        form,
+        decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint),
+        LU_,
+        pivots_,
+        B_,
+    )
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -298,6 +780,25 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     (A_,) = plan0.operands
     result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+
+
+_linalg_det_default_dense_forms = KnownForms()
+
+
+# _linalg_det_default where simple tensors like these were planned before.
+def _linalg_det_default_dense(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype)
+    form = _linalg_det_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.decomposed("linalg.det", A_, "")
+        plan1 = rules.decomposed("linalg.det", A_, "m,n", columns=True)
+        plan2 = rules.decomposed("linalg.det", A_, "m", kind="info")
+        form = _linalg_det_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
+    if not form:
+        return _linalg_det_default(A)
+    result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
 
 
 # _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
@@ -330,6 +831,31 @@ def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         new_result(plan1, result1),
         new_result(plan2, result2),
         new_result(plan3, result3),
+    )
+
+
+_linalg_slogdet_default_dense_forms = KnownForms()
+
+
+# _linalg_slogdet_default where simple tensors like these were planned before.
+def _linalg_slogdet_default_dense(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype)
+    form = _linalg_slogdet_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.decomposed("linalg.slogdet", A_, "")
+        plan1 = rules.decomposed("linalg.slogdet", A_, "", kind="real")
+        plan2 = rules.decomposed("linalg.slogdet", A_, "m,n", columns=True)
+        plan3 = rules.decomposed("linalg.slogdet", A_, "m", kind="info")
+        form = _linalg_slogdet_default_dense_forms.learn(key, (plan0, plan1, plan2, plan3), A_)
+    if not form:
+        return _linalg_slogdet_default(A)
+    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(np, A_), 4)
+    return (
+        known_result(form[0], result0, A_),
+        known_result(form[1], result1, A_),
+        known_result(form[2], result2, A_),
+        known_result(form[3], result3, A_),
     )
 
 
@@ -367,6 +893,23 @@ def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> t
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
+linalg_lu_factor_ex_default_dense_forms = KnownForms()
+
+
+# linalg_lu_factor_ex_default where simple tensors like these were planned before.
+def linalg_lu_factor_ex_default_dense(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype, pivot)
+    form = linalg_lu_factor_ex_default_dense_forms.get(key)
+    if form is None:
+        plan0, plan1, plan2 = rules.lu_factors(A_, pivot)
+        form = linalg_lu_factor_ex_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
+    if not form:
+        return linalg_lu_factor_ex_default(A, pivot, check_errors)
+    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(np, A_, pivot, check_errors), 3)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
+
+
 # linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
 #     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
 def linalg_lu_factor_ex_out(
@@ -397,6 +940,23 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
+linalg_lu_default_dense_forms = KnownForms()
+
+
+# linalg_lu_default where simple tensors like these were planned before.
+def linalg_lu_default_dense(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype, pivot)
+    form = linalg_lu_default_dense_forms.get(key)
+    if form is None:
+        plan0, plan1, plan2 = rules.lu_parts(A_, pivot)
+        form = linalg_lu_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
+    if not form:
+        return linalg_lu_default(A, pivot)
+    result0, result1, result2 = results_of(decompositions_kernels.lu(np, A_, pivot), 3)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
+
+
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U)
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -419,6 +979,24 @@ def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) ->
     (self_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+linalg_cholesky_ex_default_dense_forms = KnownForms()
+
+
+# linalg_cholesky_ex_default where simple tensors like these were planned before.
+def linalg_cholesky_ex_default_dense(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = linalg_cholesky_ex_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.decomposed("linalg.cholesky", self_, "m,n", columns=True)
+        plan1 = rules.decomposed("linalg.cholesky", self_, "", kind="info")
+        form = linalg_cholesky_ex_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return linalg_cholesky_ex_default(self, upper, check_errors)
+    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
@@ -449,6 +1027,23 @@ def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+linalg_qr_default_dense_forms = KnownForms()
+
+
+# linalg_qr_default where simple tensors like these were planned before.
+def linalg_qr_default_dense(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype, mode)
+    form = linalg_qr_default_dense_forms.get(key)
+    if form is None:
+        plan0, plan1 = rules.qr(A_, mode)
+        form = linalg_qr_default_dense_forms.learn(key, (plan0, plan1), A_)
+    if not form:
+        return linalg_qr_default(A, mode)
+    result0, result1 = results_of(decompositions_kernels.qr(np, A_, mode), 2)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
+
+
 # linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     plan0, plan1 = rules.qr(A.array, mode)
@@ -472,6 +1067,28 @@ def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor,
     (A_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+_linalg_eigh_default_dense_forms = KnownForms()
+
+
+# _linalg_eigh_default where simple tensors like these were planned before.
+def _linalg_eigh_default_dense(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype, UPLO, compute_v)
+    form = _linalg_eigh_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.hermitian_values(A_, UPLO)
+        plan1 = (
+            rules.decomposed("linalg.eigh", A_, "m,n", columns=True)
+            if compute_v
+            else rules.not_computed("linalg.eigh", A_)
+        )
+        form = _linalg_eigh_default_dense_forms.learn(key, (plan0, plan1), A_)
+    if not form:
+        return _linalg_eigh_default(A, UPLO, compute_v)
+    result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
 
 
 # _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
@@ -507,6 +1124,24 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+linalg_eig_default_dense_forms = KnownForms()
+
+
+# linalg_eig_default where simple tensors like these were planned before.
+def linalg_eig_default_dense(self: Tensor) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = linalg_eig_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.decomposed("linalg.eig", self_, "m", kind="complex")
+        plan1 = rules.decomposed("linalg.eig", self_, "m,n", kind="complex", columns=True)
+        form = linalg_eig_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return linalg_eig_default(self)
+    result0, result1 = results_of(decompositions_kernels.eig(np, self_), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
 #     Tensor(b!) eigenvectors)
 def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -528,6 +1163,22 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
     return new_result(plan, decompositions_kernels.eigvals(np, self_))
 
 
+_linalg_eigvals_dense_forms = KnownForms()
+
+
+# _linalg_eigvals where simple tensors like these were planned before.
+def _linalg_eigvals_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = _linalg_eigvals_dense_forms.get(key)
+    if form is None:
+        plan = rules.decomposed("linalg.eigvals", self_, "m", kind="complex")
+        form = _linalg_eigvals_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _linalg_eigvals(self)
+    return known_result(form, decompositions_kernels.eigvals(np, self_), self_)
+
+
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
 #     S, Tensor Vh)
 def _linalg_svd_default(
@@ -543,6 +1194,31 @@ def _linalg_svd_default(
         3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+
+
+_linalg_svd_default_dense_forms = KnownForms()
+
+
+# _linalg_svd_default where simple tensors like these were planned before.
+def _linalg_svd_default_dense(
+    A: Tensor,
+    full_matrices: bool,
+    compute_uv: bool,
+    driver: str | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    A_ = A.array
+    key = (A_.shape, A_.dtype, full_matrices, compute_uv, driver)
+    form = _linalg_svd_default_dense_forms.get(key)
+    if form is None:
+        plan0, plan1, plan2 = rules.svd(A_, full_matrices, compute_uv, driver)
+        form = _linalg_svd_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
+    if not form:
+        return _linalg_svd_default(A, full_matrices, compute_uv, driver)
+    result0, result1, result2 = results_of(
+        decompositions_kernels.singular_value_decomposition(np, A_, full_matrices, compute_uv, driver),
+        3,
+    )
+    return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
 
 
 # _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
@@ -576,6 +1252,23 @@ def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int |
     plan = rules.distances(x1.array, x2.array, p)
     x1_, x2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode))
+
+
+_cdist_forward_default_dense_forms = KnownForms()
+
+
+# _cdist_forward_default where simple tensors like these were planned before.
+def _cdist_forward_default_dense(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    x1_ = x1.array
+    x2_ = x2.array
+    key = (x1_.shape, x1_.dtype, x2_.shape, x2_.dtype, type(p), p)
+    form = _cdist_forward_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.distances(x1_, x2_, p)
+        form = _cdist_forward_default_dense_forms.learn(key, plan, x1_, x2_)
+    if not form:
+        return _cdist_forward_default(x1, x2, p, compute_mode)
+    return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
 
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)

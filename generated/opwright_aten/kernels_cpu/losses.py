@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules
 from opwright_kernels import losses as losses_kernels
 
 
@@ -18,6 +18,23 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     return new_result(plan, losses_kernels.mse_loss(np, self_, target__, reduction))
 
 
+mse_loss_default_dense_forms = KnownForms()
+
+
+# mse_loss_default where simple tensors like these were planned before.
+def mse_loss_default_dense(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction)
+    form = mse_loss_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.loss(self_, target__, reduction)
+        form = mse_loss_default_dense_forms.learn(key, plan, self_, target__)
+    if not form:
+        return mse_loss_default(self, target_, reduction)
+    return known_result(form, losses_kernels.mse_loss(np, self_, target__, reduction), self_, target__)
+
+
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
     plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
@@ -25,11 +42,45 @@ def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: 
     return new_result(plan, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta))
 
 
+smooth_l1_loss_default_dense_forms = KnownForms()
+
+
+# smooth_l1_loss_default where simple tensors like these were planned before.
+def smooth_l1_loss_default_dense(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction, type(beta), beta)
+    form = smooth_l1_loss_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
+        form = smooth_l1_loss_default_dense_forms.learn(key, plan, self_, target__)
+    if not form:
+        return smooth_l1_loss_default(self, target_, reduction, beta)
+    return known_result(form, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), self_, target__)
+
+
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
     plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.huber_loss(np, self_, target__, reduction, delta))
+
+
+huber_loss_default_dense_forms = KnownForms()
+
+
+# huber_loss_default where simple tensors like these were planned before.
+def huber_loss_default_dense(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction, type(delta), delta)
+    form = huber_loss_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.huber_loss(self_, target__, reduction, delta)
+        form = huber_loss_default_dense_forms.learn(key, plan, self_, target__)
+    if not form:
+        return huber_loss_default(self, target_, reduction, delta)
+    return known_result(form, losses_kernels.huber_loss(np, self_, target__, reduction, delta), self_, target__)
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -143,6 +194,29 @@ def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduct
     self_, target__ = plan0.operands
     result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+multilabel_margin_loss_forward_default_dense_forms = KnownForms()
+
+
+# multilabel_margin_loss_forward_default where simple tensors like these were planned before.
+def multilabel_margin_loss_forward_default_dense(
+    self: Tensor,
+    target_: Tensor,
+    reduction: int,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction)
+    form = multilabel_margin_loss_forward_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.multilabel_loss(self_, target__, reduction)
+        plan1 = rules.multilabel_marks(self_, target__)
+        form = multilabel_margin_loss_forward_default_dense_forms.learn(key, (plan0, plan1), self_, target__)
+    if not form:
+        return multilabel_margin_loss_forward_default(self, target_, reduction)
+    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
+    return known_result(form[0], result0, self_, target__), known_result(form[1], result1, self_, target__)
 
 
 # multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!)

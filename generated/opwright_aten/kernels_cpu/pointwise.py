@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -500,6 +500,23 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
     return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
 
 
+div_Tensor_mode_dense_forms = KnownForms()
+
+
+# div_Tensor_mode where simple tensors like these were planned before.
+def div_Tensor_mode_dense(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype, rounding_mode)
+    form = div_Tensor_mode_dense_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other_, rounding_mode)
+        form = div_Tensor_mode_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return div_Tensor_mode(self, other, rounding_mode)
+    return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode), self_, other_)
+
+
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     plan = rules.divided(self.array, other.array, rounding_mode)
@@ -530,6 +547,23 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.floor_divide(np, self_, other_))
+
+
+floor_divide_default_dense_forms = KnownForms()
+
+
+# floor_divide_default where simple tensors like these were planned before.
+def floor_divide_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = floor_divide_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        form = floor_divide_default_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return floor_divide_default(self, other)
+    return known_result(form, arithmetic_kernels.floor_divide(np, self_, other_), self_, other_)
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -564,6 +598,23 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
 
 
+remainder_Tensor_dense_forms = KnownForms()
+
+
+# remainder_Tensor where simple tensors like these were planned before.
+def remainder_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = remainder_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        form = remainder_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return remainder_Tensor(self, other)
+    return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
+
+
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
@@ -583,6 +634,23 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power(np, self_, exponent_))
+
+
+pow_Tensor_Tensor_dense_forms = KnownForms()
+
+
+# pow_Tensor_Tensor where simple tensors like these were planned before.
+def pow_Tensor_Tensor_dense(self: Tensor, exponent: Tensor) -> Tensor:
+    self_ = self.array
+    exponent_ = exponent.array
+    key = (self_.shape, self_.dtype, exponent_.shape, exponent_.dtype)
+    form = pow_Tensor_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        form = pow_Tensor_Tensor_dense_forms.learn(key, plan, self_, exponent_)
+    if not form:
+        return pow_Tensor_Tensor(self, exponent)
+    return known_result(form, arithmetic_kernels.power(np, self_, exponent_), self_, exponent_)
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
@@ -795,6 +863,23 @@ def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.fmod(np, self_, other_))
+
+
+fmod_Tensor_dense_forms = KnownForms()
+
+
+# fmod_Tensor where simple tensors like these were planned before.
+def fmod_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = fmod_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        form = fmod_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return fmod_Tensor(self, other)
+    return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1104,11 +1189,45 @@ def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.heaviside(np, self_, values_))
 
 
+heaviside_default_dense_forms = KnownForms()
+
+
+# heaviside_default where simple tensors like these were planned before.
+def heaviside_default_dense(self: Tensor, values: Tensor) -> Tensor:
+    self_ = self.array
+    values_ = values.array
+    key = (self_.shape, self_.dtype, values_.shape, values_.dtype)
+    form = heaviside_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        form = heaviside_default_dense_forms.learn(key, plan, self_, values_)
+    if not form:
+        return heaviside_default(self, values)
+    return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
+
+
 # logaddexp(Tensor self, Tensor other) -> Tensor
 def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="floating complex")
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.logaddexp(np, self_, other_))
+
+
+logaddexp_default_dense_forms = KnownForms()
+
+
+# logaddexp_default where simple tensors like these were planned before.
+def logaddexp_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = logaddexp_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="floating complex")
+        form = logaddexp_default_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return logaddexp_default(self, other)
+    return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1443,11 +1562,46 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight))
 
 
+lerp_Scalar_dense_forms = KnownForms()
+
+
+# lerp_Scalar where simple tensors like these were planned before.
+def lerp_Scalar_dense(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    self_ = self.array
+    end_ = end.array
+    key = (self_.shape, self_.dtype, end_.shape, end_.dtype, type(weight), weight)
+    form = lerp_Scalar_dense_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        form = lerp_Scalar_dense_forms.learn(key, plan, self_, end_)
+    if not form:
+        return lerp_Scalar(self, end, weight)
+    return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight), self_, end_)
+
+
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     self_, end_, weight_ = plan.operands
     return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight_))
+
+
+lerp_Tensor_dense_forms = KnownForms()
+
+
+# lerp_Tensor where simple tensors like these were planned before.
+def lerp_Tensor_dense(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    self_ = self.array
+    end_ = end.array
+    weight_ = weight.array
+    key = (self_.shape, self_.dtype, end_.shape, end_.dtype, weight_.shape, weight_.dtype)
+    form = lerp_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        form = lerp_Tensor_dense_forms.learn(key, plan, self_, end_, weight_)
+    if not form:
+        return lerp_Tensor(self, end, weight)
+    return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -1463,11 +1617,59 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     return new_result(plan, arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value))
 
 
+addcmul_default_dense_forms = KnownForms()
+
+
+# addcmul_default where simple tensors like these were planned before.
+def addcmul_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (self_.shape, self_.dtype, tensor1_.shape, tensor1_.dtype, tensor2_.shape, tensor2_.dtype, type(value), value)
+    form = addcmul_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        form = addcmul_default_dense_forms.learn(key, plan, self_, tensor1_, tensor2_)
+    if not form:
+        return addcmul_default(self, tensor1, tensor2, value)
+    return known_result(
+        form,
+        arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
+        self_,
+        tensor1_,
+        tensor2_,
+    )
+
+
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value))
+
+
+addcdiv_default_dense_forms = KnownForms()
+
+
+# addcdiv_default where simple tensors like these were planned before.
+def addcdiv_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (self_.shape, self_.dtype, tensor1_.shape, tensor1_.dtype, tensor2_.shape, tensor2_.dtype, type(value), value)
+    form = addcdiv_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        form = addcdiv_default_dense_forms.learn(key, plan, self_, tensor1_, tensor2_)
+    if not form:
+        return addcdiv_default(self, tensor1, tensor2, value)
+    return known_result(
+        form,
+        arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value),
+        self_,
+        tensor1_,
+        tensor2_,
+    )
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1477,12 +1679,51 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.ldexp(np, self_, other_))
 
 
+ldexp_Tensor_dense_forms = KnownForms()
+
+
+# ldexp_Tensor where simple tensors like these were planned before.
+def ldexp_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = ldexp_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.scaled(self_, other_)
+        form = ldexp_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return ldexp_Tensor(self, other)
+    return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
+
+
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     try:
         plan = rules.where(condition.array, self.array, other.array)
         condition_, self_, other_ = plan.operands
         return new_result(plan, np.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.self", "CPU")
+        raise
+
+
+where_self_dense_forms = KnownForms()
+
+
+# where_self where simple tensors like these were planned before.
+def where_self_dense(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    try:
+        condition_ = condition.array
+        self_ = self.array
+        other_ = other.array
+        key = (condition_.shape, condition_.dtype, self_.shape, self_.dtype, other_.shape, other_.dtype)
+        form = where_self_dense_forms.get(key)
+        if form is None:
+            plan = rules.where(condition_, self_, other_)
+            form = where_self_dense_forms.learn(key, plan, condition_, self_, other_)
+        if not form:
+            return where_self(condition, self, other)
+        return known_result(form, np.where(condition_, self_, other_), condition_, self_, other_)
     except Exception as error:
         name_kernel(error, "aten::where.self", "CPU")
         raise
@@ -2196,6 +2437,22 @@ def sigmoid_default(self: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.sigmoid(np, self_))
 
 
+sigmoid_default_dense_forms = KnownForms()
+
+
+# sigmoid_default where simple tensors like these were planned before.
+def sigmoid_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = sigmoid_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        form = sigmoid_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return sigmoid_default(self)
+    return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
+
+
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     try:
@@ -2347,6 +2604,22 @@ def round_default(self: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.round_half_even(np, self_))
 
 
+round_default_dense_forms = KnownForms()
+
+
+# round_default where simple tensors like these were planned before.
+def round_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = round_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="integer floating")
+        form = round_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return round_default(self)
+    return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
+
+
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
@@ -2354,11 +2627,43 @@ def round_decimals(self: Tensor, decimals: int) -> Tensor:
     return new_result(plan, arithmetic_kernels.round_to_decimals(np, self_, decimals))
 
 
+round_decimals_dense_forms = KnownForms()
+
+
+# round_decimals where simple tensors like these were planned before.
+def round_decimals_dense(self: Tensor, decimals: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = round_decimals_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = round_decimals_dense_forms.learn(key, plan, self_)
+    if not form:
+        return round_decimals(self, decimals)
+    return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
+
+
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.sign(np, self_))
+
+
+sign_default_dense_forms = KnownForms()
+
+
+# sign_default where simple tensors like these were planned before.
+def sign_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = sign_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="bool integer floating")
+        form = sign_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return sign_default(self)
+    return known_result(form, arithmetic_kernels.sign(np, self_), self_)
 
 
 # asin(Tensor self) -> Tensor
@@ -2752,6 +3057,22 @@ def exp2_default(self: Tensor) -> Tensor:
     return new_result(plan, arithmetic_kernels.exp2(np, self_))
 
 
+exp2_default_dense_forms = KnownForms()
+
+
+# exp2_default where simple tensors like these were planned before.
+def exp2_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = exp2_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        form = exp2_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return exp2_default(self)
+    return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
+
+
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
     try:
@@ -2895,11 +3216,43 @@ def frac_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.fractional_part(np, self_))
 
 
+frac_default_dense_forms = KnownForms()
+
+
+# frac_default where simple tensors like these were planned before.
+def frac_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = frac_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        form = frac_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return frac_default(self)
+    return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
+
+
 # sgn(Tensor self) -> Tensor
 def sgn_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.sgn(np, self_))
+
+
+sgn_default_dense_forms = KnownForms()
+
+
+# sgn_default where simple tensors like these were planned before.
+def sgn_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = sgn_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        form = sgn_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return sgn_default(self)
+    return known_result(form, elementary_kernels.sgn(np, self_), self_)
 
 
 # angle(Tensor self) -> Tensor
@@ -2909,6 +3262,22 @@ def angle_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.angle(np, self_))
 
 
+angle_default_dense_forms = KnownForms()
+
+
+# angle_default where simple tensors like these were planned before.
+def angle_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = angle_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_and_complex_to_float")
+        form = angle_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return angle_default(self)
+    return known_result(form, elementary_kernels.angle(np, self_), self_)
+
+
 # _conj_physical(Tensor self) -> Tensor
 def _conj_physical_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
@@ -2916,11 +3285,43 @@ def _conj_physical_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.conjugate(np, self_))
 
 
+_conj_physical_default_dense_forms = KnownForms()
+
+
+# _conj_physical_default where simple tensors like these were planned before.
+def _conj_physical_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = _conj_physical_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        form = _conj_physical_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _conj_physical_default(self)
+    return known_result(form, elementary_kernels.conjugate(np, self_), self_)
+
+
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="no_opmath")
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf))
+
+
+nan_to_num_default_dense_forms = KnownForms()
+
+
+# nan_to_num_default where simple tensors like these were planned before.
+def nan_to_num_default_dense(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = nan_to_num_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="no_opmath")
+        form = nan_to_num_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return nan_to_num_default(self, nan, posinf, neginf)
+    return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
@@ -2948,11 +3349,45 @@ def complex_default(real: Tensor, imag: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.complex_of_parts(np, real_, imag_))
 
 
+complex_default_dense_forms = KnownForms()
+
+
+# complex_default where simple tensors like these were planned before.
+def complex_default_dense(real: Tensor, imag: Tensor) -> Tensor:
+    real_ = real.array
+    imag_ = imag.array
+    key = (real_.shape, real_.dtype, imag_.shape, imag_.dtype)
+    form = complex_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.complex_of(real_, imag_, accepts="float16 float32 float64")
+        form = complex_default_dense_forms.learn(key, plan, real_, imag_)
+    if not form:
+        return complex_default(real, imag)
+    return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
+
+
 # polar(Tensor abs, Tensor angle) -> Tensor
 def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
     abs_, angle_ = plan.operands
     return new_result(plan, elementary_kernels.complex_of_polar(np, abs_, angle_))
+
+
+polar_default_dense_forms = KnownForms()
+
+
+# polar_default where simple tensors like these were planned before.
+def polar_default_dense(abs: Tensor, angle: Tensor) -> Tensor:
+    abs_ = abs.array
+    angle_ = angle.array
+    key = (abs_.shape, abs_.dtype, angle_.shape, angle_.dtype)
+    form = polar_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.complex_of(abs_, angle_, accepts="float32 float64")
+        form = polar_default_dense_forms.learn(key, plan, abs_, angle_)
+    if not form:
+        return polar_default(abs, angle)
+    return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
 
 
 # relu(Tensor self) -> Tensor
@@ -3004,6 +3439,22 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
     plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.gelu(np, self_, approximate))
+
+
+gelu_default_dense_forms = KnownForms()
+
+
+# gelu_default where simple tensors like these were planned before.
+def gelu_default_dense(self: Tensor, approximate: str) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, approximate)
+    form = gelu_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.gelu(self_, approximate)
+        form = gelu_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return gelu_default(self, approximate)
+    return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules
 from opwright_kernels import pooling as pooling_kernels
 
 
@@ -48,6 +48,55 @@ def max_pool2d_with_indices_default(
         2,
     )
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+max_pool2d_with_indices_default_dense_forms = KnownForms()
+
+
+# max_pool2d_with_indices_default where simple tensors like these were planned before.
+def max_pool2d_with_indices_default_dense(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+    form = max_pool2d_with_indices_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.pool(
+            self_,
+            2,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            name="max_pool2d_with_indices",
+            accepts="integer floating",
+        )
+        plan1 = rules.pool(
+            self_,
+            2,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            name="max_pool2d_with_indices",
+            accepts="integer floating",
+            positions=True,
+        )
+        form = max_pool2d_with_indices_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return max_pool2d_with_indices_default(self, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
@@ -138,6 +187,55 @@ def max_pool3d_with_indices_default(
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+max_pool3d_with_indices_default_dense_forms = KnownForms()
+
+
+# max_pool3d_with_indices_default where simple tensors like these were planned before.
+def max_pool3d_with_indices_default_dense(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+    form = max_pool3d_with_indices_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.pool(
+            self_,
+            3,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            name="max_pool3d_with_indices",
+            accepts="integer floating",
+        )
+        plan1 = rules.pool(
+            self_,
+            3,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            name="max_pool3d_with_indices",
+            accepts="integer floating",
+            positions=True,
+        )
+        form = max_pool3d_with_indices_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return max_pool3d_with_indices_default(self, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3]
 #     dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
 def max_pool3d_with_indices_out(
@@ -224,6 +322,54 @@ def avg_pool2d_default(
     )
 
 
+avg_pool2d_default_dense_forms = KnownForms()
+
+
+# avg_pool2d_default where simple tensors like these were planned before.
+def avg_pool2d_default_dense(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), ceil_mode, divisor_override)
+    form = avg_pool2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            2,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool2d",
+            accepts="int64 floating",
+            divisor=divisor_override,
+        )
+        form = avg_pool2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return avg_pool2d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return known_result(
+        form,
+        pooling_kernels.avg_pool2d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        self_,
+    )
+
+
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 def avg_pool3d_default(
@@ -263,11 +409,75 @@ def avg_pool3d_default(
     )
 
 
+avg_pool3d_default_dense_forms = KnownForms()
+
+
+# avg_pool3d_default where simple tensors like these were planned before.
+def avg_pool3d_default_dense(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), ceil_mode, divisor_override)
+    form = avg_pool3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            3,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool3d",
+            accepts="int64 float32 float64",
+            divisor=divisor_override,
+        )
+        form = avg_pool3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return avg_pool3d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return known_result(
+        form,
+        pooling_kernels.avg_pool3d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        self_,
+    )
+
+
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
     plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
+
+
+_adaptive_avg_pool2d_default_dense_forms = KnownForms()
+
+
+# _adaptive_avg_pool2d_default where simple tensors like these were planned before.
+def _adaptive_avg_pool2d_default_dense(self: Tensor, output_size: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
+        form = _adaptive_avg_pool2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _adaptive_avg_pool2d_default(self, output_size)
+    return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
@@ -277,6 +487,22 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor
     return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
 
 
+_adaptive_avg_pool3d_default_dense_forms = KnownForms()
+
+
+# _adaptive_avg_pool3d_default where simple tensors like these were planned before.
+def _adaptive_avg_pool3d_default_dense(self: Tensor, output_size: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
+        form = _adaptive_avg_pool3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _adaptive_avg_pool3d_default(self, output_size)
+    return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
+
+
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
     plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
@@ -284,6 +510,24 @@ def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[T
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+adaptive_max_pool2d_default_dense_forms = KnownForms()
+
+
+# adaptive_max_pool2d_default where simple tensors like these were planned before.
+def adaptive_max_pool2d_default_dense(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = adaptive_max_pool2d_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d")
+        plan1 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d", positions=True)
+        form = adaptive_max_pool2d_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return adaptive_max_pool2d_default(self, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
@@ -312,6 +556,24 @@ def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[T
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+adaptive_max_pool3d_default_dense_forms = KnownForms()
+
+
+# adaptive_max_pool3d_default where simple tensors like these were planned before.
+def adaptive_max_pool3d_default_dense(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = adaptive_max_pool3d_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d")
+        plan1 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d", positions=True)
+        form = adaptive_max_pool3d_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return adaptive_max_pool3d_default(self, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Device, DType, Generator, Layout, Tensor, new_result, rules
+from opwright.abi import Device, DType, Generator, KnownForms, Layout, Tensor, known_result, new_result, rules
 from opwright_kernels import distributions as distributions_kernels
 from opwright_kernels import random as random_kernels
 
@@ -31,11 +31,43 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return new_result(plan, random_kernels.uniform(np, self_, from_, to, generator))
 
 
+uniform_default_dense_forms = KnownForms()
+
+
+# uniform_default where simple tensors like these were planned before.
+def uniform_default_dense(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.uniform(self_, from_, to)
+        form = uniform_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return uniform_default(self, from_, to, generator)
+    return known_result(form, random_kernels.uniform(np, self_, from_, to, generator), self_)
+
+
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.normal(np, self_, mean, std, generator))
+
+
+normal_functional_dense_forms = KnownForms()
+
+
+# normal_functional where simple tensors like these were planned before.
+def normal_functional_dense(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(std), std)
+    form = normal_functional_dense_forms.get(key)
+    if form is None:
+        plan = rules.normal(self_, std)
+        form = normal_functional_dense_forms.learn(key, plan, self_)
+    if not form:
+        return normal_functional(self, mean, std, generator)
+    return known_result(form, random_kernels.normal(np, self_, mean, std, generator), self_)
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
@@ -63,11 +95,43 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     return new_result(plan, distributions_kernels.exponential(np, self_, lambd, generator))
 
 
+exponential_default_dense_forms = KnownForms()
+
+
+# exponential_default where simple tensors like these were planned before.
+def exponential_default_dense(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(lambd), lambd)
+    form = exponential_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        form = exponential_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return exponential_default(self, lambd, generator)
+    return known_result(form, distributions_kernels.exponential(np, self_, lambd, generator), self_)
+
+
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.geometric(np, self_, p, generator))
+
+
+geometric_default_dense_forms = KnownForms()
+
+
+# geometric_default where simple tensors like these were planned before.
+def geometric_default_dense(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p)
+    form = geometric_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.geometric(self_, p)
+        form = geometric_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return geometric_default(self, p, generator)
+    return known_result(form, distributions_kernels.geometric(np, self_, p, generator), self_)
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -77,11 +141,43 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     return new_result(plan, distributions_kernels.cauchy(np, self_, median, sigma, generator))
 
 
+cauchy_default_dense_forms = KnownForms()
+
+
+# cauchy_default where simple tensors like these were planned before.
+def cauchy_default_dense(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(sigma), sigma)
+    form = cauchy_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        form = cauchy_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return cauchy_default(self, median, sigma, generator)
+    return known_result(form, distributions_kernels.cauchy(np, self_, median, sigma, generator), self_)
+
+
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.log_normal(np, self_, mean, std, generator))
+
+
+log_normal_default_dense_forms = KnownForms()
+
+
+# log_normal_default where simple tensors like these were planned before.
+def log_normal_default_dense(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(std), std)
+    form = log_normal_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "log_normal_", "std", std)
+        form = log_normal_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return log_normal_default(self, mean, std, generator)
+    return known_result(form, distributions_kernels.log_normal(np, self_, mean, std, generator), self_)
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
@@ -91,11 +187,43 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     return new_result(plan, random_kernels.random_between(np, self_, from_, to, generator))
 
 
+random_from_dense_forms = KnownForms()
+
+
+# random_from where simple tensors like these were planned before.
+def random_from_dense(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, from_, to)
+    form = random_from_dense_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, from_, to)
+        form = random_from_dense_forms.learn(key, plan, self_)
+    if not form:
+        return random_from(self, from_, to, generator)
+    return known_result(form, random_kernels.random_between(np, self_, from_, to, generator), self_)
+
+
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_below(np, self_, to, generator))
+
+
+random_to_dense_forms = KnownForms()
+
+
+# random_to where simple tensors like these were planned before.
+def random_to_dense(self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, to)
+    form = random_to_dense_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, 0, to)
+        form = random_to_dense_forms.learn(key, plan, self_)
+    if not form:
+        return random_to(self, to, generator)
+    return known_result(form, random_kernels.random_below(np, self_, to, generator), self_)
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -105,6 +233,22 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     return new_result(plan, random_kernels.random_of_dtype(np, self_, generator))
 
 
+random_default_dense_forms = KnownForms()
+
+
+# random_default where simple tensors like these were planned before.
+def random_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = random_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating")
+        form = random_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return random_default(self, generator)
+    return known_result(form, random_kernels.random_of_dtype(np, self_, generator), self_)
+
+
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
@@ -112,11 +256,43 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     return new_result(plan, random_kernels.bernoulli(np, self_, generator))
 
 
+bernoulli_default_dense_forms = KnownForms()
+
+
+# bernoulli_default where simple tensors like these were planned before.
+def bernoulli_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = bernoulli_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        form = bernoulli_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return bernoulli_default(self, generator)
+    return known_result(form, random_kernels.bernoulli(np, self_, generator), self_)
+
+
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p, generator))
+
+
+bernoulli_p_dense_forms = KnownForms()
+
+
+# bernoulli_p where simple tensors like these were planned before.
+def bernoulli_p_dense(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p)
+    form = bernoulli_p_dense_forms.get(key)
+    if form is None:
+        plan = rules.bernoulli(self_, p)
+        form = bernoulli_p_dense_forms.learn(key, plan, self_)
+    if not form:
+        return bernoulli_p(self, p, generator)
+    return known_result(form, random_kernels.bernoulli_of(np, self_, p, generator), self_)
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
@@ -144,11 +320,44 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
 
+bernoulli_Tensor_dense_forms = KnownForms()
+
+
+# bernoulli_Tensor where simple tensors like these were planned before.
+def bernoulli_Tensor_dense(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    p_ = p.array
+    key = (self_.shape, self_.dtype, p_.shape, p_.dtype)
+    form = bernoulli_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
+        form = bernoulli_Tensor_dense_forms.learn(key, plan, self_)
+    if not form:
+        return bernoulli_Tensor(self, p, generator)
+    return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_)
+
+
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.poisson(np, self_, generator))
+
+
+poisson_default_dense_forms = KnownForms()
+
+
+# poisson_default where simple tensors like these were planned before.
+def poisson_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = poisson_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        form = poisson_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return poisson_default(self, generator)
+    return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
 
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
@@ -158,11 +367,44 @@ def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -
     return new_result(plan, distributions_kernels.binomial(np, count_, prob_, generator))
 
 
+binomial_default_dense_forms = KnownForms()
+
+
+# binomial_default where simple tensors like these were planned before.
+def binomial_default_dense(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    count_ = count.array
+    prob_ = prob.array
+    key = (count_.shape, count_.dtype, prob_.shape, prob_.dtype)
+    form = binomial_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.binomial(count_, prob_)
+        form = binomial_default_dense_forms.learn(key, plan, count_, prob_)
+    if not form:
+        return binomial_default(count, prob, generator)
+    return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
+
+
 # multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
 def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
     plan = rules.multinomial(self.array, num_samples, replacement)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator))
+
+
+multinomial_default_dense_forms = KnownForms()
+
+
+# multinomial_default where simple tensors like these were planned before.
+def multinomial_default_dense(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, num_samples, replacement)
+    form = multinomial_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.multinomial(self_, num_samples, replacement)
+        form = multinomial_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return multinomial_default(self, num_samples, replacement, generator)
+    return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)

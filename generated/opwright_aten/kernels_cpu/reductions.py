@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import DType, Tensor, name_kernel, new_result, results_of, rules
+from opwright.abi import DType, KnownForms, Tensor, known_result, name_kernel, new_result, results_of, rules
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
 
@@ -23,11 +23,47 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
         raise
 
 
+sum_default_dense_forms = KnownForms()
+
+
+# sum_default where simple tensors like these were planned before.
+def sum_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, dtype)
+        form = sum_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+            form = sum_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return sum_default(self, dtype)
+        return known_result(form, self_.sum(), self_)
+    except Exception as error:
+        name_kernel(error, "aten::sum", "CPU")
+        raise
+
+
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
+
+
+sum_dim_IntList_dense_forms = KnownForms()
+
+
+# sum_dim_IntList where simple tensors like these were planned before.
+def sum_dim_IntList_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = sum_dim_IntList_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        form = sum_dim_IntList_dense_forms.learn(key, plan, self_)
+    if not form:
+        return sum_dim_IntList(self, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.total(np, self_, dim, keepdim, dtype), self_)
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -41,11 +77,47 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
         raise
 
 
+prod_default_dense_forms = KnownForms()
+
+
+# prod_default where simple tensors like these were planned before.
+def prod_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, dtype)
+        form = prod_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+            form = prod_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return prod_default(self, dtype)
+        return known_result(form, self_.prod(), self_)
+    except Exception as error:
+        name_kernel(error, "aten::prod", "CPU")
+        raise
+
+
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
+
+
+prod_dim_int_dense_forms = KnownForms()
+
+
+# prod_dim_int where simple tensors like these were planned before.
+def prod_dim_int_dense(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim, dtype)
+    form = prod_dim_int_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        form = prod_dim_int_dense_forms.learn(key, plan, self_)
+    if not form:
+        return prod_dim_int(self, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -54,6 +126,26 @@ def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
         plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
         (self_,) = plan.operands
         return new_result(plan, self_.mean())
+    except Exception as error:
+        name_kernel(error, "aten::mean", "CPU")
+        raise
+
+
+mean_default_dense_forms = KnownForms()
+
+
+# mean_default where simple tensors like these were planned before.
+def mean_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, dtype)
+        form = mean_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
+            form = mean_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return mean_default(self, dtype)
+        return known_result(form, self_.mean(), self_)
     except Exception as error:
         name_kernel(error, "aten::mean", "CPU")
         raise
@@ -79,11 +171,43 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
 
 
+mean_dim_dense_forms = KnownForms()
+
+
+# mean_dim where simple tensors like these were planned before.
+def mean_dim_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = mean_dim_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
+        form = mean_dim_dense_forms.learn(key, plan, self_)
+    if not form:
+        return mean_dim(self, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.average(np, self_, dim, keepdim, dtype), self_)
+
+
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.largest(np, self_, dim, keepdim))
+
+
+amax_default_dense_forms = KnownForms()
+
+
+# amax_default where simple tensors like these were planned before.
+def amax_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
+    form = amax_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        form = amax_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return amax_default(self, dim, keepdim)
+    return known_result(form, reductions_kernels.largest(np, self_, dim, keepdim), self_)
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
@@ -93,12 +217,48 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.smallest(np, self_, dim, keepdim))
 
 
+amin_default_dense_forms = KnownForms()
+
+
+# amin_default where simple tensors like these were planned before.
+def amin_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
+    form = amin_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        form = amin_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return amin_default(self, dim, keepdim)
+    return known_result(form, reductions_kernels.smallest(np, self_, dim, keepdim), self_)
+
+
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
         plan = rules.reduce(self.array, None, False, kind="truth")
         (self_,) = plan.operands
         return new_result(plan, self_.any())
+    except Exception as error:
+        name_kernel(error, "aten::any", "CPU")
+        raise
+
+
+any_default_dense_forms = KnownForms()
+
+
+# any_default where simple tensors like these were planned before.
+def any_default_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = any_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, kind="truth")
+            form = any_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return any_default(self)
+        return known_result(form, self_.any(), self_)
     except Exception as error:
         name_kernel(error, "aten::any", "CPU")
         raise
@@ -124,11 +284,43 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
 
 
+any_dim_dense_forms = KnownForms()
+
+
+# any_dim where simple tensors like these were planned before.
+def any_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = any_dim_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        form = any_dim_dense_forms.learn(key, plan, self_)
+    if not form:
+        return any_dim(self, dim, keepdim)
+    return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
+
+
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
+
+
+any_dims_dense_forms = KnownForms()
+
+
+# any_dims where simple tensors like these were planned before.
+def any_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = any_dims_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        form = any_dims_dense_forms.learn(key, plan, self_)
+    if not form:
+        return any_dims(self, dim, keepdim)
+    return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
 
 
 # all(Tensor self) -> Tensor
@@ -137,6 +329,26 @@ def all_default(self: Tensor) -> Tensor:
         plan = rules.reduce(self.array, None, False, kind="truth")
         (self_,) = plan.operands
         return new_result(plan, self_.all())
+    except Exception as error:
+        name_kernel(error, "aten::all", "CPU")
+        raise
+
+
+all_default_dense_forms = KnownForms()
+
+
+# all_default where simple tensors like these were planned before.
+def all_default_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = all_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, kind="truth")
+            form = all_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return all_default(self)
+        return known_result(form, self_.all(), self_)
     except Exception as error:
         name_kernel(error, "aten::all", "CPU")
         raise
@@ -162,11 +374,43 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
 
 
+all_dim_dense_forms = KnownForms()
+
+
+# all_dim where simple tensors like these were planned before.
+def all_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = all_dim_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        form = all_dim_dense_forms.learn(key, plan, self_)
+    if not form:
+        return all_dim(self, dim, keepdim)
+    return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
+
+
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
+
+
+all_dims_dense_forms = KnownForms()
+
+
+# all_dims where simple tensors like these were planned before.
+def all_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = all_dims_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        form = all_dims_dense_forms.learn(key, plan, self_)
+    if not form:
+        return all_dims(self, dim, keepdim)
+    return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -176,11 +420,43 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.position_of_largest(np, self_, dim, keepdim))
 
 
+argmax_default_dense_forms = KnownForms()
+
+
+# argmax_default where simple tensors like these were planned before.
+def argmax_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = argmax_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        form = argmax_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return argmax_default(self, dim, keepdim)
+    return known_result(form, reductions_kernels.position_of_largest(np, self_, dim, keepdim), self_)
+
+
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_smallest(np, self_, dim, keepdim))
+
+
+argmin_default_dense_forms = KnownForms()
+
+
+# argmin_default where simple tensors like these were planned before.
+def argmin_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = argmin_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        form = argmin_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return argmin_default(self, dim, keepdim)
+    return known_result(form, reductions_kernels.position_of_smallest(np, self_, dim, keepdim), self_)
 
 
 # max(Tensor self) -> Tensor
@@ -189,6 +465,26 @@ def max_default(self: Tensor) -> Tensor:
         plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
         (self_,) = plan.operands
         return new_result(plan, self_.max())
+    except Exception as error:
+        name_kernel(error, "aten::max", "CPU")
+        raise
+
+
+max_default_dense_forms = KnownForms()
+
+
+# max_default where simple tensors like these were planned before.
+def max_default_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = max_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            form = max_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return max_default(self)
+        return known_result(form, self_.max(), self_)
     except Exception as error:
         name_kernel(error, "aten::max", "CPU")
         raise
@@ -216,6 +512,24 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+max_dim_dense_forms = KnownForms()
+
+
+# max_dim where simple tensors like these were planned before.
+def max_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = max_dim_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        form = max_dim_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return max_dim(self, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.largest_and_position(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor) -> tuple[Tensor, Tensor]:
@@ -236,6 +550,26 @@ def min_default(self: Tensor) -> Tensor:
         plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
         (self_,) = plan.operands
         return new_result(plan, self_.min())
+    except Exception as error:
+        name_kernel(error, "aten::min", "CPU")
+        raise
+
+
+min_default_dense_forms = KnownForms()
+
+
+# min_default where simple tensors like these were planned before.
+def min_default_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = min_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            form = min_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return min_default(self)
+        return known_result(form, self_.min(), self_)
     except Exception as error:
         name_kernel(error, "aten::min", "CPU")
         raise
@@ -263,6 +597,24 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+min_dim_dense_forms = KnownForms()
+
+
+# min_dim where simple tensors like these were planned before.
+def min_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = min_dim_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        form = min_dim_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return min_dim(self, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_position(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor) -> tuple[Tensor, Tensor]:
@@ -284,11 +636,43 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return new_result(plan, reductions_kernels.variance(np, self_, dim, correction, keepdim))
 
 
+var_correction_dense_forms = KnownForms()
+
+
+# var_correction where simple tensors like these were planned before.
+def var_correction_dense(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_correction_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        form = var_correction_dense_forms.learn(key, plan, self_)
+    if not form:
+        return var_correction(self, dim, correction, keepdim)
+    return known_result(form, reductions_kernels.variance(np, self_, dim, correction, keepdim), self_)
+
+
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.deviation(np, self_, dim, correction, keepdim))
+
+
+std_correction_dense_forms = KnownForms()
+
+
+# std_correction where simple tensors like these were planned before.
+def std_correction_dense(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_correction_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        form = std_correction_dense_forms.learn(key, plan, self_)
+    if not form:
+        return std_correction(self, dim, correction, keepdim)
+    return known_result(form, reductions_kernels.deviation(np, self_, dim, correction, keepdim), self_)
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -305,11 +689,50 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
 
 
+nansum_default_dense_forms = KnownForms()
+
+
+# nansum_default where simple tensors like these were planned before.
+def nansum_default_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = nansum_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(
+            self_,
+            dim,
+            keepdim,
+            compute_dtype=dtype,
+            kind="int_to_long",
+            accepts="bool integer floating",
+        )
+        form = nansum_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return nansum_default(self, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), self_)
+
+
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
+
+
+count_nonzero_dim_IntList_dense_forms = KnownForms()
+
+
+# count_nonzero_dim_IntList where simple tensors like these were planned before.
+def count_nonzero_dim_IntList_dense(self: Tensor, dim: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(dim))
+    form = count_nonzero_dim_IntList_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        form = count_nonzero_dim_IntList_dense_forms.learn(key, plan, self_)
+    if not form:
+        return count_nonzero_dim_IntList(self, dim)
+    return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
@@ -319,11 +742,43 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
 
 
+count_nonzero_default_dense_forms = KnownForms()
+
+
+# count_nonzero_default where simple tensors like these were planned before.
+def count_nonzero_default_dense(self: Tensor, dim: int | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = count_nonzero_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        form = count_nonzero_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return count_nonzero_default(self, dim)
+    return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
+
+
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(np, self_, dim, keepdim))
+
+
+logsumexp_default_dense_forms = KnownForms()
+
+
+# logsumexp_default where simple tensors like these were planned before.
+def logsumexp_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
+    form = logsumexp_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+        form = logsumexp_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return logsumexp_default(self, dim, keepdim)
+    return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -333,6 +788,24 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+aminmax_default_dense_forms = KnownForms()
+
+
+# aminmax_default where simple tensors like these were planned before.
+def aminmax_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = aminmax_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        form = aminmax_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return aminmax_default(self, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
@@ -363,11 +836,49 @@ def linalg_vector_norm_default(
     return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
 
 
+linalg_vector_norm_default_dense_forms = KnownForms()
+
+
+# linalg_vector_norm_default where simple tensors like these were planned before.
+def linalg_vector_norm_default_dense(
+    self: Tensor,
+    ord: Any,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
+    form = linalg_vector_norm_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
+        form = linalg_vector_norm_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return linalg_vector_norm_default(self, ord, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), self_)
+
+
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     plan = rules.norm(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(np, self_, p))
+
+
+norm_Scalar_dense_forms = KnownForms()
+
+
+# norm_Scalar where simple tensors like these were planned before.
+def norm_Scalar_dense(self: Tensor, p: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p)
+    form = norm_Scalar_dense_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p)
+        form = norm_Scalar_dense_forms.learn(key, plan, self_)
+    if not form:
+        return norm_Scalar(self, p)
+    return known_result(form, reductions_kernels.whole_norm(np, self_, p), self_)
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
@@ -377,6 +888,22 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
 
 
+norm_ScalarOpt_dtype_dense_forms = KnownForms()
+
+
+# norm_ScalarOpt_dtype where simple tensors like these were planned before.
+def norm_ScalarOpt_dtype_dense(self: Tensor, p: Any, dtype: DType) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p, dtype)
+    form = norm_ScalarOpt_dtype_dense_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, compute_dtype=dtype)
+        form = norm_ScalarOpt_dtype_dense_forms.learn(key, plan, self_)
+    if not form:
+        return norm_ScalarOpt_dtype(self, p, dtype)
+    return known_result(form, reductions_kernels.whole_norm(np, self_, p, dtype), self_)
+
+
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim)
@@ -384,11 +911,43 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
     return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim))
 
 
+norm_ScalarOpt_dim_dense_forms = KnownForms()
+
+
+# norm_ScalarOpt_dim where simple tensors like these were planned before.
+def norm_ScalarOpt_dim_dense(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p, tuple(dim), keepdim)
+    form = norm_ScalarOpt_dim_dense_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, dim, keepdim)
+        form = norm_ScalarOpt_dim_dense_forms.learn(key, plan, self_)
+    if not form:
+        return norm_ScalarOpt_dim(self, p, dim, keepdim)
+    return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim), self_)
+
+
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
+
+
+norm_ScalarOpt_dim_dtype_dense_forms = KnownForms()
+
+
+# norm_ScalarOpt_dim_dtype where simple tensors like these were planned before.
+def norm_ScalarOpt_dim_dtype_dense(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
+    form = norm_ScalarOpt_dim_dtype_dense_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, dim, keepdim, compute_dtype=dtype)
+        form = norm_ScalarOpt_dim_dtype_dense_forms.learn(key, plan, self_)
+    if not form:
+        return norm_ScalarOpt_dim_dtype(self, p, dim, keepdim, dtype)
+    return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), self_)
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
@@ -409,6 +968,29 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+var_mean_correction_dense_forms = KnownForms()
+
+
+# var_mean_correction where simple tensors like these were planned before.
+def var_mean_correction_dense(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_mean_correction_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
+        form = var_mean_correction_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return var_mean_correction(self, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
@@ -418,11 +1000,50 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+std_mean_correction_dense_forms = KnownForms()
+
+
+# std_mean_correction where simple tensors like these were planned before.
+def std_mean_correction_dense(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_mean_correction_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
+        form = std_mean_correction_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return std_mean_correction(self, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
+
+
+cumsum_default_dense_forms = KnownForms()
+
+
+# cumsum_default where simple tensors like these were planned before.
+def cumsum_default_dense(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, dtype)
+    form = cumsum_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        form = cumsum_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return cumsum_default(self, dim, dtype)
+    return known_result(form, scans_kernels.running_total(np, self_, dim, dtype), self_)
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -432,6 +1053,22 @@ def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
 
 
+cumprod_default_dense_forms = KnownForms()
+
+
+# cumprod_default where simple tensors like these were planned before.
+def cumprod_default_dense(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, dtype)
+    form = cumprod_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        form = cumprod_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return cumprod_default(self, dim, dtype)
+    return known_result(form, scans_kernels.running_product(np, self_, dim, dtype), self_)
+
+
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
@@ -439,6 +1076,24 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     (self_,) = plan0.operands
     result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+cummax_default_dense_forms = KnownForms()
+
+
+# cummax_default where simple tensors like these were planned before.
+def cummax_default_dense(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = cummax_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
+        plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
+        form = cummax_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return cummax_default(self, dim)
+    result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
@@ -463,6 +1118,24 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+cummin_default_dense_forms = KnownForms()
+
+
+# cummin_default where simple tensors like these were planned before.
+def cummin_default_dense(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = cummin_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
+        plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
+        form = cummin_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return cummin_default(self, dim)
+    result0, result1 = results_of(scans_kernels.running_smallest(np, self_, dim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
@@ -481,6 +1154,22 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_logsumexp(np, self_, dim))
+
+
+logcumsumexp_default_dense_forms = KnownForms()
+
+
+# logcumsumexp_default where simple tensors like these were planned before.
+def logcumsumexp_default_dense(self: Tensor, dim: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = logcumsumexp_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, kind="default", accepts="floating complex")
+        form = logcumsumexp_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return logcumsumexp_default(self, dim)
+    return known_result(form, scans_kernels.running_logsumexp(np, self_, dim), self_)
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)

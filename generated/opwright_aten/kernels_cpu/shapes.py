@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Device, DType, Layout, Tensor, new_result, rules, wrap_result
+from opwright.abi import Device, DType, KnownForms, Layout, Tensor, known_result, new_result, rules, wrap_result
 from opwright_kernels import padding as padding_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 
@@ -19,11 +19,43 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     return new_result(plan, rearranging_kernels.flip(np, self_, dims))
 
 
+flip_default_dense_forms = KnownForms()
+
+
+# flip_default where simple tensors like these were planned before.
+def flip_default_dense(self: Tensor, dims: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(dims))
+    form = flip_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.flipped(self_, dims)
+        form = flip_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return flip_default(self, dims)
+    return known_result(form, rearranging_kernels.flip(np, self_, dims), self_)
+
+
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     plan = rules.rolled(self.array, shifts, dims)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.roll(np, self_, shifts, dims))
+
+
+roll_default_dense_forms = KnownForms()
+
+
+# roll_default where simple tensors like these were planned before.
+def roll_default_dense(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(shifts), tuple(dims))
+    form = roll_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.rolled(self_, shifts, dims)
+        form = roll_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return roll_default(self, shifts, dims)
+    return known_result(form, rearranging_kernels.roll(np, self_, shifts, dims), self_)
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
@@ -33,11 +65,43 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     return new_result(plan, rearranging_kernels.rot90(np, self_, k, dims))
 
 
+rot90_default_dense_forms = KnownForms()
+
+
+# rot90_default where simple tensors like these were planned before.
+def rot90_default_dense(self: Tensor, k: int, dims: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, k, tuple(dims))
+    form = rot90_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.rotated(self_, k, dims)
+        form = rot90_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return rot90_default(self, k, dims)
+    return known_result(form, rearranging_kernels.rot90(np, self_, k, dims), self_)
+
+
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     plan = rules.shuffled(self.array, groups)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.channel_shuffle(np, self_, groups))
+
+
+channel_shuffle_default_dense_forms = KnownForms()
+
+
+# channel_shuffle_default where simple tensors like these were planned before.
+def channel_shuffle_default_dense(self: Tensor, groups: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, groups)
+    form = channel_shuffle_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.shuffled(self_, groups)
+        form = channel_shuffle_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return channel_shuffle_default(self, groups)
+    return known_result(form, rearranging_kernels.channel_shuffle(np, self_, groups), self_)
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
@@ -47,11 +111,43 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     return new_result(plan, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor))
 
 
+pixel_shuffle_default_dense_forms = KnownForms()
+
+
+# pixel_shuffle_default where simple tensors like these were planned before.
+def pixel_shuffle_default_dense(self: Tensor, upscale_factor: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, upscale_factor)
+    form = pixel_shuffle_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pixels_from_channels(self_, upscale_factor)
+        form = pixel_shuffle_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return pixel_shuffle_default(self, upscale_factor)
+    return known_result(form, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), self_)
+
+
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     plan = rules.channels_from_pixels(self.array, downscale_factor)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor))
+
+
+pixel_unshuffle_default_dense_forms = KnownForms()
+
+
+# pixel_unshuffle_default where simple tensors like these were planned before.
+def pixel_unshuffle_default_dense(self: Tensor, downscale_factor: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, downscale_factor)
+    form = pixel_unshuffle_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.channels_from_pixels(self_, downscale_factor)
+        form = pixel_unshuffle_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return pixel_unshuffle_default(self, downscale_factor)
+    return known_result(form, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), self_)
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
@@ -61,11 +157,43 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     return new_result(plan, rearranging_kernels.narrow_copy(np, self_, dim, start, length))
 
 
+narrow_copy_default_dense_forms = KnownForms()
+
+
+# narrow_copy_default where simple tensors like these were planned before.
+def narrow_copy_default_dense(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, start, length)
+    form = narrow_copy_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.narrowed(self_, dim, start, length)
+        form = narrow_copy_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return narrow_copy_default(self, dim, start, length)
+    return known_result(form, rearranging_kernels.narrow_copy(np, self_, dim, start, length), self_)
+
+
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     plan = rules.repeated(self.array, repeats)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.repeat(np, self_, repeats))
+
+
+repeat_default_dense_forms = KnownForms()
+
+
+# repeat_default where simple tensors like these were planned before.
+def repeat_default_dense(self: Tensor, repeats: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(repeats))
+    form = repeat_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.repeated(self_, repeats)
+        form = repeat_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return repeat_default(self, repeats)
+    return known_result(form, rearranging_kernels.repeat(np, self_, repeats), self_)
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
@@ -81,11 +209,43 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     return new_result(plan, rearranging_kernels.block_diag(np, tensors_))
 
 
+block_diag_default_dense_forms = KnownForms()
+
+
+# block_diag_default where simple tensors like these were planned before.
+def block_diag_default_dense(tensors: list[Tensor]) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = tuple([(item.shape, item.dtype) for item in tensors_])
+    form = block_diag_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.block_diagonal(tensors_)
+        form = block_diag_default_dense_forms.learn(key, plan, *tensors_)
+    if not form:
+        return block_diag_default(tensors)
+    return known_result(form, rearranging_kernels.block_diag(np, tensors_), *tensors_)
+
+
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     plan = rules.with_diagonal(self.array, offset, dim1, dim2)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2))
+
+
+diag_embed_default_dense_forms = KnownForms()
+
+
+# diag_embed_default where simple tensors like these were planned before.
+def diag_embed_default_dense(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, offset, dim1, dim2)
+    form = diag_embed_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.with_diagonal(self_, offset, dim1, dim2)
+        form = diag_embed_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return diag_embed_default(self, offset, dim1, dim2)
+    return known_result(form, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), self_)
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -125,11 +285,52 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     return new_result(plan, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step))
 
 
+slice_scatter_default_dense_forms = KnownForms()
+
+
+# slice_scatter_default where simple tensors like these were planned before.
+def slice_scatter_default_dense(
+    self: Tensor,
+    src: Tensor,
+    dim: int,
+    start: int | None,
+    end: int | None,
+    step: int,
+) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, dim, start, end, step)
+    form = slice_scatter_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.slice_overlaid(self_, src_, dim, start, end, step)
+        form = slice_scatter_default_dense_forms.learn(key, plan, self_, src_)
+    if not form:
+        return slice_scatter_default(self, src, dim, start, end, step)
+    return known_result(form, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), self_, src_)
+
+
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.select_scatter(np, self_, src_, dim, index))
+
+
+select_scatter_default_dense_forms = KnownForms()
+
+
+# select_scatter_default where simple tensors like these were planned before.
+def select_scatter_default_dense(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, dim, index)
+    form = select_scatter_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.selection_overlaid(self_, src_, dim, index)
+        form = select_scatter_default_dense_forms.learn(key, plan, self_, src_)
+    if not form:
+        return select_scatter_default(self, src, dim, index)
+    return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
@@ -139,11 +340,44 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, 
     return new_result(plan, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2))
 
 
+diagonal_scatter_default_dense_forms = KnownForms()
+
+
+# diagonal_scatter_default where simple tensors like these were planned before.
+def diagonal_scatter_default_dense(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, offset, dim1, dim2)
+    form = diagonal_scatter_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.diagonal_overlaid(self_, src_, offset, dim1, dim2)
+        form = diagonal_scatter_default_dense_forms.learn(key, plan, self_, src_)
+    if not form:
+        return diagonal_scatter_default(self, src, offset, dim1, dim2)
+    return known_result(form, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), self_, src_)
+
+
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
     plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.constant_pad(np, self_, pad, value))
+
+
+constant_pad_nd_default_dense_forms = KnownForms()
+
+
+# constant_pad_nd_default where simple tensors like these were planned before.
+def constant_pad_nd_default_dense(self: Tensor, pad: list[int], value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(pad), type(value), value)
+    form = constant_pad_nd_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.padded(self_, pad, value=value)
+        form = constant_pad_nd_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return constant_pad_nd_default(self, pad, value)
+    return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -153,11 +387,43 @@ def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
 
 
+reflection_pad1d_default_dense_forms = KnownForms()
+
+
+# reflection_pad1d_default where simple tensors like these were planned before.
+def reflection_pad1d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = reflection_pad1d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=1)
+        form = reflection_pad1d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return reflection_pad1d_default(self, padding)
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=2)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
+
+
+reflection_pad2d_default_dense_forms = KnownForms()
+
+
+# reflection_pad2d_default where simple tensors like these were planned before.
+def reflection_pad2d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = reflection_pad2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=2)
+        form = reflection_pad2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return reflection_pad2d_default(self, padding)
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
@@ -167,11 +433,43 @@ def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
 
 
+reflection_pad3d_default_dense_forms = KnownForms()
+
+
+# reflection_pad3d_default where simple tensors like these were planned before.
+def reflection_pad3d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = reflection_pad3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=3)
+        form = reflection_pad3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return reflection_pad3d_default(self, padding)
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=1)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
+
+
+replication_pad1d_default_dense_forms = KnownForms()
+
+
+# replication_pad1d_default where simple tensors like these were planned before.
+def replication_pad1d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = replication_pad1d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=1)
+        form = replication_pad1d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return replication_pad1d_default(self, padding)
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
@@ -181,11 +479,43 @@ def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
 
 
+replication_pad2d_default_dense_forms = KnownForms()
+
+
+# replication_pad2d_default where simple tensors like these were planned before.
+def replication_pad2d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = replication_pad2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=2)
+        form = replication_pad2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return replication_pad2d_default(self, padding)
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=3)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
+
+
+replication_pad3d_default_dense_forms = KnownForms()
+
+
+# replication_pad3d_default where simple tensors like these were planned before.
+def replication_pad3d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(padding))
+    form = replication_pad3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=3)
+        form = replication_pad3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return replication_pad3d_default(self, padding)
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, results_of, rules, wrap_result
+from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules, wrap_result
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
@@ -20,6 +20,24 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+sort_default_dense_forms = KnownForms()
+
+
+# sort_default where simple tensors like these were planned before.
+def sort_default_dense(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = sort_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.sort(self_, dim)
+        plan1 = rules.sort(self_, dim, positions=True)
+        form = sort_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return sort_default(self, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -43,6 +61,24 @@ def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+sort_stable_dense_forms = KnownForms()
+
+
+# sort_stable where simple tensors like these were planned before.
+def sort_stable_dense(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim)
+    form = sort_stable_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.sort(self_, dim)
+        plan1 = rules.sort(self_, dim, positions=True)
+        form = sort_stable_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return sort_stable(self, stable, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!)
@@ -73,6 +109,24 @@ def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) ->
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+topk_default_dense_forms = KnownForms()
+
+
+# topk_default where simple tensors like these were planned before.
+def topk_default_dense(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, k, dim)
+    form = topk_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.topk(self_, k, dim)
+        plan1 = rules.topk(self_, k, dim, positions=True)
+        form = topk_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return topk_default(self, k, dim, largest, sorted)
+    result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values,
@@ -106,6 +160,24 @@ def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Ten
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+kthvalue_default_dense_forms = KnownForms()
+
+
+# kthvalue_default where simple tensors like these were planned before.
+def kthvalue_default_dense(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, k, dim, keepdim)
+    form = kthvalue_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.kthvalue(self_, k, dim, keepdim)
+        plan1 = rules.kthvalue(self_, k, dim, keepdim, kind="long")
+        form = kthvalue_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return kthvalue_default(self, k, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.kthvalue(np, self_, k, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
 # kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices)
 #     -> (Tensor(a!) values, Tensor(b!) indices)
 def kthvalue_values(
@@ -134,6 +206,22 @@ def median_default(self: Tensor) -> Tensor:
     return new_result(plan, sorting_kernels.median(np, self_))
 
 
+median_default_dense_forms = KnownForms()
+
+
+# median_default where simple tensors like these were planned before.
+def median_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = median_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        form = median_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return median_default(self)
+    return known_result(form, sorting_kernels.median(np, self_), self_)
+
+
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
@@ -141,6 +229,24 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+median_dim_dense_forms = KnownForms()
+
+
+# median_dim where simple tensors like these were planned before.
+def median_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = median_dim_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        form = median_dim_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return median_dim(self, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -164,6 +270,22 @@ def nanmedian_default(self: Tensor) -> Tensor:
     return new_result(plan, sorting_kernels.nanmedian(np, self_))
 
 
+nanmedian_default_dense_forms = KnownForms()
+
+
+# nanmedian_default where simple tensors like these were planned before.
+def nanmedian_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = nanmedian_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        form = nanmedian_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return nanmedian_default(self)
+    return known_result(form, sorting_kernels.nanmedian(np, self_), self_)
+
+
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
@@ -171,6 +293,24 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+nanmedian_dim_dense_forms = KnownForms()
+
+
+# nanmedian_dim where simple tensors like these were planned before.
+def nanmedian_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = nanmedian_dim_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        form = nanmedian_dim_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return nanmedian_dim(self, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -200,6 +340,24 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+mode_default_dense_forms = KnownForms()
+
+
+# mode_default where simple tensors like these were planned before.
+def mode_default_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dim, keepdim)
+    form = mode_default_dense_forms.get(key)
+    if form is None:
+        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        form = mode_default_dense_forms.learn(key, (plan0, plan1), self_)
+    if not form:
+        return mode_default(self, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
 # mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
@@ -322,6 +480,23 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     return new_result(plan, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right))
 
 
+bucketize_Tensor_dense_forms = KnownForms()
+
+
+# bucketize_Tensor where simple tensors like these were planned before.
+def bucketize_Tensor_dense(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    self_ = self.array
+    boundaries_ = boundaries.array
+    key = (self_.shape, self_.dtype, boundaries_.shape, boundaries_.dtype, out_int32)
+    form = bucketize_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.bucketize(self_, boundaries_, out_int32)
+        form = bucketize_Tensor_dense_forms.learn(key, plan, self_, boundaries_)
+    if not form:
+        return bucketize_Tensor(self, boundaries, out_int32, right)
+    return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
+
+
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     plan = rules.bucketize(self, boundaries.array, out_int32)
@@ -340,6 +515,22 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     return new_result(plan, bins_kernels.histc(np, self_, bins, min, max))
+
+
+histc_default_dense_forms = KnownForms()
+
+
+# histc_default where simple tensors like these were planned before.
+def histc_default_dense(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, bins, type(min), min, type(max), max)
+    form = histc_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.histc(self_, bins, min, max)
+        form = histc_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return histc_default(self, bins, min, max)
+    return known_result(form, bins_kernels.histc(np, self_, bins, min, max), self_)
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
 from opwright_kernels import bessel as bessel_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
@@ -21,11 +21,43 @@ def erf_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.erf(np, self_))
 
 
+erf_default_dense_forms = KnownForms()
+
+
+# erf_default where simple tensors like these were planned before.
+def erf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = erf_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = erf_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return erf_default(self)
+    return known_result(form, special_kernels.erf(np, self_), self_)
+
+
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfc(np, self_))
+
+
+erfc_default_dense_forms = KnownForms()
+
+
+# erfc_default where simple tensors like these were planned before.
+def erfc_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = erfc_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = erfc_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return erfc_default(self)
+    return known_result(form, special_kernels.erfc(np, self_), self_)
 
 
 # erfinv(Tensor self) -> Tensor
@@ -35,11 +67,43 @@ def erfinv_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.erfinv(np, self_))
 
 
+erfinv_default_dense_forms = KnownForms()
+
+
+# erfinv_default where simple tensors like these were planned before.
+def erfinv_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = erfinv_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = erfinv_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return erfinv_default(self)
+    return known_result(form, special_kernels.erfinv(np, self_), self_)
+
+
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfcx(np, self_))
+
+
+special_erfcx_default_dense_forms = KnownForms()
+
+
+# special_erfcx_default where simple tensors like these were planned before.
+def special_erfcx_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_erfcx_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        form = special_erfcx_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_erfcx_default(self)
+    return known_result(form, special_kernels.erfcx(np, self_), self_)
 
 
 # special_ndtri(Tensor self) -> Tensor
@@ -49,11 +113,43 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.ndtri(np, self_))
 
 
+special_ndtri_default_dense_forms = KnownForms()
+
+
+# special_ndtri_default where simple tensors like these were planned before.
+def special_ndtri_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_ndtri_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        form = special_ndtri_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_ndtri_default(self)
+    return known_result(form, special_kernels.ndtri(np, self_), self_)
+
+
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.log_ndtr(np, self_))
+
+
+special_log_ndtr_default_dense_forms = KnownForms()
+
+
+# special_log_ndtr_default where simple tensors like these were planned before.
+def special_log_ndtr_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_log_ndtr_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        form = special_log_ndtr_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_log_ndtr_default(self)
+    return known_result(form, special_kernels.log_ndtr(np, self_), self_)
 
 
 # lgamma(Tensor self) -> Tensor
@@ -63,11 +159,43 @@ def lgamma_default(self: Tensor) -> Tensor:
     return new_result(plan, gamma_kernels.lgamma(np, self_))
 
 
+lgamma_default_dense_forms = KnownForms()
+
+
+# lgamma_default where simple tensors like these were planned before.
+def lgamma_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = lgamma_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = lgamma_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return lgamma_default(self)
+    return known_result(form, gamma_kernels.lgamma(np, self_), self_)
+
+
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.digamma(np, self_))
+
+
+digamma_default_dense_forms = KnownForms()
+
+
+# digamma_default where simple tensors like these were planned before.
+def digamma_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = digamma_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = digamma_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return digamma_default(self)
+    return known_result(form, gamma_kernels.digamma(np, self_), self_)
 
 
 # polygamma(int n, Tensor self) -> Tensor
@@ -77,11 +205,44 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     return new_result(plan, gamma_kernels.polygamma(np, n, self_))
 
 
+polygamma_default_dense_forms = KnownForms()
+
+
+# polygamma_default where simple tensors like these were planned before.
+def polygamma_default_dense(n: int, self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (n, self_.shape, self_.dtype)
+    form = polygamma_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.polygamma(n, self_)
+        form = polygamma_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return polygamma_default(n, self)
+    return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
+
+
 # special_zeta(Tensor self, Tensor other) -> Tensor
 def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(np, self_, other_))
+
+
+special_zeta_default_dense_forms = KnownForms()
+
+
+# special_zeta_default where simple tensors like these were planned before.
+def special_zeta_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = special_zeta_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
+        form = special_zeta_default_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return special_zeta_default(self, other)
+    return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -105,11 +266,43 @@ def i0_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i0(np, self_))
 
 
+i0_default_dense_forms = KnownForms()
+
+
+# i0_default where simple tensors like these were planned before.
+def i0_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = i0_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = i0_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return i0_default(self)
+    return known_result(form, bessel_kernels.i0(np, self_), self_)
+
+
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i0e(np, self_))
+
+
+special_i0e_default_dense_forms = KnownForms()
+
+
+# special_i0e_default where simple tensors like these were planned before.
+def special_i0e_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_i0e_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = special_i0e_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_i0e_default(self)
+    return known_result(form, bessel_kernels.i0e(np, self_), self_)
 
 
 # special_i1(Tensor self) -> Tensor
@@ -119,11 +312,43 @@ def special_i1_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i1(np, self_))
 
 
+special_i1_default_dense_forms = KnownForms()
+
+
+# special_i1_default where simple tensors like these were planned before.
+def special_i1_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_i1_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = special_i1_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_i1_default(self)
+    return known_result(form, bessel_kernels.i1(np, self_), self_)
+
+
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1e(np, self_))
+
+
+special_i1e_default_dense_forms = KnownForms()
+
+
+# special_i1e_default where simple tensors like these were planned before.
+def special_i1e_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_i1e_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = special_i1e_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_i1e_default(self)
+    return known_result(form, bessel_kernels.i1e(np, self_), self_)
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
@@ -133,11 +358,43 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i0(np, self_))
 
 
+special_modified_bessel_i0_default_dense_forms = KnownForms()
+
+
+# special_modified_bessel_i0_default where simple tensors like these were planned before.
+def special_modified_bessel_i0_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_modified_bessel_i0_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        form = special_modified_bessel_i0_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_modified_bessel_i0_default(self)
+    return known_result(form, bessel_kernels.i0(np, self_), self_)
+
+
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1(np, self_))
+
+
+special_modified_bessel_i1_default_dense_forms = KnownForms()
+
+
+# special_modified_bessel_i1_default where simple tensors like these were planned before.
+def special_modified_bessel_i1_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_modified_bessel_i1_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        form = special_modified_bessel_i1_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_modified_bessel_i1_default(self)
+    return known_result(form, bessel_kernels.i1(np, self_), self_)
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -147,11 +404,43 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     return new_result(plan, elementary_kernels.logit(np, self_, eps))
 
 
+logit_default_dense_forms = KnownForms()
+
+
+# logit_default where simple tensors like these were planned before.
+def logit_default_dense(self: Tensor, eps: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = logit_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = logit_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return logit_default(self, eps)
+    return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
+
+
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.sinc(np, self_))
+
+
+sinc_default_dense_forms = KnownForms()
+
+
+# sinc_default where simple tensors like these were planned before.
+def sinc_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = sinc_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        form = sinc_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return sinc_default(self)
+    return known_result(form, elementary_kernels.sinc(np, self_), self_)
 
 
 # special_entr(Tensor self) -> Tensor
@@ -161,11 +450,44 @@ def special_entr_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.entr(np, self_))
 
 
+special_entr_default_dense_forms = KnownForms()
+
+
+# special_entr_default where simple tensors like these were planned before.
+def special_entr_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype)
+    form = special_entr_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        form = special_entr_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return special_entr_default(self)
+    return known_result(form, elementary_kernels.entr(np, self_), self_)
+
+
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
 def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
+
+
+xlogy_Tensor_dense_forms = KnownForms()
+
+
+# xlogy_Tensor where simple tensors like these were planned before.
+def xlogy_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = xlogy_Tensor_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        form = xlogy_Tensor_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return xlogy_Tensor(self, other)
+    return known_result(form, elementary_kernels.xlogy(np, self_, other_), self_, other_)
 
 
 # xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -232,6 +554,23 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
+
+
+special_xlog1py_default_dense_forms = KnownForms()
+
+
+# special_xlog1py_default where simple tensors like these were planned before.
+def special_xlog1py_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
+    form = special_xlog1py_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        form = special_xlog1py_default_dense_forms.learn(key, plan, self_, other_)
+    if not form:
+        return special_xlog1py_default(self, other)
+    return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
 from opwright_kernels import upsampling as upsampling_kernels
 
 
@@ -14,6 +14,22 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales))
+
+
+upsample_nearest1d_default_dense_forms = KnownForms()
+
+
+# upsample_nearest1d_default where simple tensors like these were planned before.
+def upsample_nearest1d_default_dense(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_nearest1d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        form = upsample_nearest1d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_nearest1d_default(self, output_size, scales)
+    return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -26,6 +42,27 @@ def upsample_nearest2d_default(
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w))
+
+
+upsample_nearest2d_default_dense_forms = KnownForms()
+
+
+# upsample_nearest2d_default where simple tensors like these were planned before.
+def upsample_nearest2d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_nearest2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        form = upsample_nearest2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_nearest2d_default(self, output_size, scales_h, scales_w)
+    return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -42,11 +79,53 @@ def upsample_nearest3d_default(
     return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w))
 
 
+upsample_nearest3d_default_dense_forms = KnownForms()
+
+
+# upsample_nearest3d_default where simple tensors like these were planned before.
+def upsample_nearest3d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_nearest3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        form = upsample_nearest3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_nearest3d_default(self, output_size, scales_d, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w),
+        self_,
+    )
+
+
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales))
+
+
+_upsample_nearest_exact1d_default_dense_forms = KnownForms()
+
+
+# _upsample_nearest_exact1d_default where simple tensors like these were planned before.
+def _upsample_nearest_exact1d_default_dense(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact1d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        form = _upsample_nearest_exact1d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _upsample_nearest_exact1d_default(self, output_size, scales)
+    return known_result(form, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), self_)
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -59,6 +138,31 @@ def _upsample_nearest_exact2d_default(
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w))
+
+
+_upsample_nearest_exact2d_default_dense_forms = KnownForms()
+
+
+# _upsample_nearest_exact2d_default where simple tensors like these were planned before.
+def _upsample_nearest_exact2d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        form = _upsample_nearest_exact2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _upsample_nearest_exact2d_default(self, output_size, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w),
+        self_,
+    )
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -78,6 +182,32 @@ def _upsample_nearest_exact3d_default(
     )
 
 
+_upsample_nearest_exact3d_default_dense_forms = KnownForms()
+
+
+# _upsample_nearest_exact3d_default where simple tensors like these were planned before.
+def _upsample_nearest_exact3d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        form = _upsample_nearest_exact3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return _upsample_nearest_exact3d_default(self, output_size, scales_d, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w),
+        self_,
+    )
+
+
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 def upsample_linear1d_default(
     self: Tensor,
@@ -88,6 +218,27 @@ def upsample_linear1d_default(
     plan = rules.upsample(self.array, 1, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales))
+
+
+upsample_linear1d_default_dense_forms = KnownForms()
+
+
+# upsample_linear1d_default where simple tensors like these were planned before.
+def upsample_linear1d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_linear1d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size)
+        form = upsample_linear1d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_linear1d_default(self, output_size, align_corners, scales)
+    return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -104,6 +255,32 @@ def upsample_bilinear2d_default(
     return new_result(
         plan,
         upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
+    )
+
+
+upsample_bilinear2d_default_dense_forms = KnownForms()
+
+
+# upsample_bilinear2d_default where simple tensors like these were planned before.
+def upsample_bilinear2d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_bilinear2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        form = upsample_bilinear2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_bilinear2d_default(self, output_size, align_corners, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
+        self_,
     )
 
 
@@ -125,6 +302,33 @@ def upsample_trilinear3d_default(
     )
 
 
+upsample_trilinear3d_default_dense_forms = KnownForms()
+
+
+# upsample_trilinear3d_default where simple tensors like these were planned before.
+def upsample_trilinear3d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_trilinear3d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size)
+        form = upsample_trilinear3d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_trilinear3d_default(self, output_size, align_corners, scales_d, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
+        self_,
+    )
+
+
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 def upsample_bicubic2d_default(
@@ -139,6 +343,32 @@ def upsample_bicubic2d_default(
     return new_result(
         plan,
         upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
+    )
+
+
+upsample_bicubic2d_default_dense_forms = KnownForms()
+
+
+# upsample_bicubic2d_default where simple tensors like these were planned before.
+def upsample_bicubic2d_default_dense(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.dtype, tuple(output_size))
+    form = upsample_bicubic2d_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        form = upsample_bicubic2d_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return upsample_bicubic2d_default(self, output_size, align_corners, scales_h, scales_w)
+    return known_result(
+        form,
+        upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
+        self_,
     )
 
 

@@ -11,12 +11,14 @@ import numpy as np
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
-from opwright.autograd.gradients import add
+from opwright.arrays.storage import Extra
+from opwright.autograd.gradients import add, are_plain
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.autograd.recording import increment_version
 from opwright.dispatch.aten import aten
-from opwright.keys import GRAD, WATCHED
+from opwright.keys import GRAD, ODD, WATCHED
 from opwright.locks.forks import ForkLock
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
@@ -74,11 +76,26 @@ def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
     """Add to `variable.grad`. With `is_ours` nobody else holds `grad`."""
     known = variable.grad
     if known is None:
-        variable.grad = _stored(variable, grad, is_ours)
+        _set(variable, _stored(variable, grad, is_ours))
     elif is_grad_enabled():
-        variable.grad = add(known, grad)
+        _set(variable, add(known, grad))
+    elif are_plain(known, grad) and known.array.dtype is grad.array.dtype and _takes(known.array, grad.array):
+        np.add(known.array, grad.array, out=known.array)
+        increment_version(known)
     else:
         aten["add_.Tensor"](known, grad)
+
+
+def _set(variable: Tensor, grad: Tensor) -> None:
+    """Make a tensor of the leaf's shape, dtype and device its gradient."""
+    if variable.extra is None:
+        variable.extra = Extra()
+    variable.extra.grad = grad
+
+
+def _takes(known: np.ndarray[Any, Any], grad: np.ndarray[Any, Any]) -> bool:
+    """Whether NumPy adds one gradient to the other as the operator does: no element of it is two."""
+    return known.shape == grad.shape and known.flags.c_contiguous and known.flags.writeable and known.itemsize != 2
 
 
 def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
@@ -86,6 +103,11 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)
+    if not (variable.keys | grad.keys) & ODD and is_ours and array.base is None and sys.getrefcount(array) <= 3:
+        if not grad.keys & GRAD and grad.extra is None:
+            return grad  # both are row-major
+    elif not variable.keys & ODD and not with_modes(grad.keys) & (GRAD | WATCHED):
+        return wrap(np.array(array, order="C"))
     wanted = _strides(variable)
     if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
         if not grad.keys & GRAD and grad.extra is None:

@@ -34,6 +34,7 @@ INTS: Final = frozenset((int, SymInt))
 Convert = Callable[[Any], Any]
 _ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z0-9*|!> -]*\)")  # `(int)` alone is a tuple
 _LIST: Final = re.compile(r"(.*)\[(\d*)\]")
+_LARGEST: Final = 2**63
 
 
 class Mismatch(Exception):
@@ -83,7 +84,15 @@ def _optional(convert: Convert) -> Convert:
 def _list_of(convert: Convert, size: int | None) -> Convert:
     """Return a list from a list, a tuple, a range or a 1-d array; with a size, one value stands for that many of it."""
 
+    is_of_ints = convert in (_to_int, _to_sym_int)
+
     def to_list(value: Any) -> list[Any]:
+        if is_of_ints and type(value) is tuple:  # a shape, most often
+            for item in value:
+                if type(item) is not int or not -_LARGEST <= item < _LARGEST:
+                    break
+            else:
+                return [*value]
         if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
             value = value.tolist()
         if not isinstance(value, (list, tuple, range)) and not _is_sequence(value):
@@ -121,7 +130,7 @@ def _one_element(value: Any) -> Any:
 
 
 def _to_int(value: Any) -> int:
-    if type(value) is int and -(2**63) <= value < 2**63:
+    if type(value) is int and -_LARGEST <= value < _LARGEST:
         return value
     if isinstance(value, float | complex | str | bytes):  # numpy.float64 is a float
         raise Mismatch
@@ -133,7 +142,7 @@ def _to_int(value: Any) -> int:
         if type(value) is not np.bool_:
             raise Mismatch from None
         number = int(value)
-    if not -(2**63) <= number < 2**63:
+    if not -_LARGEST <= number < _LARGEST:
         raise Mismatch("it does not fit 64 bits")
     return number
 

@@ -26,8 +26,8 @@ __all__ = ["gradient_text", "name_kernel", "recorded_by", "wrong_result"]
 
 _DEEPEST: Final = 8  # shims are called from checks, and these from little
 _CHECKS: Final = (
-    "new_result", "new_results", "number_of", "plan_of", "plans_of", "results_of", "store", "wrap_list", "wrap_result",
-    "wrap_view", "wrap_views",
+    "known_result", "new_result", "new_results", "number_of", "plan_of", "plans_of", "results_of", "store", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views",
 )  # fmt: skip
 
 
@@ -160,8 +160,10 @@ def _running(frame: FrameType) -> tuple[int, int] | None:
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:
-    """Return what a check is given: its last argument that is no name of a plan or target and no number."""
+    """Return what a check is given: its last argument that is no name of a plan, target or operand and no number."""
     for argument in reversed(call.args):
+        if isinstance(argument, ast.Starred):
+            continue
         found: ast.expr | None = argument
         if isinstance(argument, ast.Name):
             found = values.get(argument.id) if argument.id.startswith("result") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import DType, depends_on_default
@@ -13,6 +13,7 @@ from opwright.arrays.sizes import is_symbolic
 __all__ = ["Form", "Forms"]
 
 _MEMO_LIMIT = 4096
+F = TypeVar("F")
 
 
 class Form:
@@ -95,7 +96,7 @@ class Form:
         return made
 
 
-class Forms(dict[Any, Form]):
+class Forms(dict[Any, Any]):
     """The forms a rule has found, by all that it read of its arguments to find them.
 
     Bounded, and emptied when the default dtype changes.
@@ -106,8 +107,11 @@ class Forms(dict[Any, Form]):
     def __init__(self) -> None:
         depends_on_default(self)
 
-    def keep(self, key: Any, form: Form) -> Form:
-        """Remember a form, and return it. What depends on symbolic sizes is not kept: their ShapeEnv has an end."""
+    def keep(self, key: Any, form: F) -> F:
+        """Remember a form, or what stands for it, and return it.
+
+        What depends on symbolic sizes is not kept: their ShapeEnv has an end.
+        """
         if _is_symbolic(key):
             return form
         if len(self) >= _MEMO_LIMIT:

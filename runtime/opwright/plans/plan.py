@@ -33,7 +33,7 @@ from opwright.plans.kernel_errors import shown, wrong_result
 if TYPE_CHECKING:
     from opwright.tensors.tensor import Tensor
 
-_INTERNAL_OVERLAP = (
+INTERNAL_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
 )
@@ -58,6 +58,11 @@ class Plan:
     def __repr__(self) -> str:
         form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
         return f"Plan({form}, device={self.device})"
+
+    @property
+    def given(self) -> Sequence[Any]:
+        """Return the operands as the rule got them, before any cast."""
+        return self._given
 
     @property
     def shape(self) -> Shape:
@@ -221,7 +226,7 @@ class Plan:
     def _check_own_overlap(self, target: Array) -> None:
         is_plain = target.flags.c_contiguous or self.form.may_overlap
         if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
-            raise RuntimeError(_INTERNAL_OVERLAP)
+            raise RuntimeError(INTERNAL_OVERLAP)
 
     def _check_overlap(self, target: Array) -> None:
         self._check_own_overlap(target)

@@ -9,6 +9,10 @@ PLACES: dict[str, str] = {
     "demo::axpy": "ops.yaml:1",
     "demo::words": "ops.yaml:14",
     "demo::rows": "ops.yaml:21",
+    "demo::step": "ops.yaml:28",
+    "demo::compared": "ops.yaml:36",
+    "demo::halve_": "ops.yaml:45",
     "demo::axpy.out": "ops.yaml:1",
     "demo::axpy_": "ops.yaml:1",
+    "demo::compared.out": "ops.yaml:36",
 }

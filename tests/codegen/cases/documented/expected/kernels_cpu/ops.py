@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -74,6 +74,26 @@ def shout_default(self: Tensor, word: str) -> Tensor:
         raise
 
 
+shout_default_dense_forms = KnownForms()
+
+
+# shout_default where simple tensors like these were planned before.
+def shout_default_dense(self: Tensor, word: str) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = shout_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.like(self_)
+            form = shout_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return shout_default(self, word)
+        return known_result(form, np.positive(self_), self_)
+    except Exception as error:
+        name_kernel(error, "demo::shout", "CPU")
+        raise
+
+
 # shout.times(Tensor self, int n) -> Tensor
 def shout_times(self: Tensor, n: int) -> Tensor:
     try:
@@ -85,12 +105,52 @@ def shout_times(self: Tensor, n: int) -> Tensor:
         raise
 
 
+shout_times_dense_forms = KnownForms()
+
+
+# shout_times where simple tensors like these were planned before.
+def shout_times_dense(self: Tensor, n: int) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = shout_times_dense_forms.get(key)
+        if form is None:
+            plan = rules.like(self_)
+            form = shout_times_dense_forms.learn(key, plan, self_)
+        if not form:
+            return shout_times(self, n)
+        return known_result(form, self_ * n, self_)
+    except Exception as error:
+        name_kernel(error, "demo::shout.times", "CPU")
+        raise
+
+
 # undocumented(Tensor self) -> Tensor
 def undocumented(self: Tensor) -> Tensor:
     try:
         plan = rules.like(self.array)
         (self_,) = plan.operands
         return new_result(plan, np.positive(self_))
+    except Exception as error:
+        name_kernel(error, "demo::undocumented", "CPU")
+        raise
+
+
+undocumented_dense_forms = KnownForms()
+
+
+# undocumented where simple tensors like these were planned before.
+def undocumented_dense(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = undocumented_dense_forms.get(key)
+        if form is None:
+            plan = rules.like(self_)
+            form = undocumented_dense_forms.learn(key, plan, self_)
+        if not form:
+            return undocumented(self)
+        return known_result(form, np.positive(self_), self_)
     except Exception as error:
         name_kernel(error, "demo::undocumented", "CPU")
         raise

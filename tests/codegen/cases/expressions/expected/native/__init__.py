@@ -3,7 +3,7 @@
 
 from opwright.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "601528ef7c01a9fc")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "935062cca163942d")
 
 axpy = _LIBRARY.loop("axpy")
 spread = _LIBRARY.loop("spread")

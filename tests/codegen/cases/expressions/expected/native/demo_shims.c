@@ -7,12 +7,15 @@
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <Python.h>
 #include <numpy/arrayobject.h>
+#include <float.h>
 #include <string.h>
 #include "demo_loops.h"
 
-#define DIMS 64     /* as many as NumPy has */
+#define DIMS 64          /* as many as NumPy has */
 #define FAILED 0x0f411ed /* what a kernel returns that has said why */
-#define LARGE 16384 /* elements from which on Python's lock is released: that takes a tenth of a microsecond */
+#define LARGE 16384      /* elements from which on Python's lock is released: that takes a tenth of a microsecond */
+#define LISTED 16        /* as many numbers of a list are read here; Python hands longer lists over as an array */
+#define HELPER static inline __attribute__((unused))
 
 static _Thread_local char message[256];
 
@@ -22,24 +25,24 @@ int demo_fail(const char *text)
     return FAILED;
 }
 
-static inline PyObject *unserved(void)
+HELPER PyObject *unserved(void)
 {
     return Py_NewRef(Py_NotImplemented);
 }
 
 /* Exactly an array, aligned and in the byte order of the machine. */
-static inline int is_readable(PyObject *object)
+HELPER int is_readable(PyObject *object)
 {
     return PyArray_CheckExact(object) && PyArray_ISBEHAVED_RO((PyArrayObject *)object);
 }
 
-static inline int is_writable(PyObject *object, int type)
+HELPER int is_writable(PyObject *object, int type)
 {
     return PyArray_CheckExact(object) && PyArray_ISBEHAVED((PyArrayObject *)object) &&
            PyArray_TYPE((PyArrayObject *)object) == type;
 }
 
-static inline int have_same_shape(PyArrayObject *first, PyArrayObject *second)
+HELPER int have_same_shape(PyArrayObject *first, PyArrayObject *second)
 {
     const int dims = PyArray_NDIM(first);
     if (PyArray_NDIM(second) != dims)
@@ -50,27 +53,49 @@ static inline int have_same_shape(PyArrayObject *first, PyArrayObject *second)
     return 1;
 }
 
-static inline int64_t elements_of(PyArrayObject *array)
+/* Whether an array has the shape of another one without a dimension, or with 1 for it. */
+HELPER int is_reduced(PyArrayObject *out, PyArrayObject *array, int dim, int keeps)
+{
+    const int dims = PyArray_NDIM(array), at = dim < 0 ? dim + dims : dim;
+    if (at < 0 || at >= dims || PyArray_NDIM(out) != dims - !keeps)
+        return 0;
+    for (int i = 0, j = 0; i < dims; i++)
+        if (i != at || keeps)
+            if (PyArray_DIM(out, j++) != (i == at ? 1 : PyArray_DIM(array, i)))
+                return 0;
+    return 1;
+}
+
+HELPER int64_t elements_of(PyArrayObject *array)
 {
     int64_t count = 1;
     for (int i = 0; i < PyArray_NDIM(array); i++)
         if (__builtin_mul_overflow(count, (int64_t)PyArray_DIM(array, i), &count))
-            return INT64_MAX / 64; /* of one element, repeated: as large as any */
+            return INT64_MAX; /* of one element, repeated: as large as any */
     return count;
 }
 
-static inline void find_shape(PyArrayObject *array, int64_t *shape)
+HELPER int64_t more_of(int64_t count, PyArrayObject *array)
 {
-    for (int i = 0; i < PyArray_NDIM(array); i++)
-        shape[i] = PyArray_DIM(array, i);
+    const int64_t other = array ? elements_of(array) : 0;
+    return other > count ? other : count;
 }
 
-/* Shape and strides, in elements. False where a stride is no number of elements. */
-static inline int find_strides(PyArrayObject *array, int64_t *shape, int64_t *strides)
+/* The shape; the answer is the number of dimensions. An array that is not there has none. */
+HELPER int find_shape(PyArrayObject *array, int64_t *shape)
 {
-    const int64_t size = PyArray_ITEMSIZE(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
+    const int dims = array ? PyArray_NDIM(array) : 0;
+    for (int i = 0; i < dims; i++)
         shape[i] = PyArray_DIM(array, i);
+    return dims;
+}
+
+/* Strides, in elements. False where one is no number of elements. */
+HELPER int find_strides(PyArrayObject *array, int64_t *strides)
+{
+    const int dims = array ? PyArray_NDIM(array) : 0;
+    const int64_t size = array ? PyArray_ITEMSIZE(array) : 1;
+    for (int i = 0; i < dims; i++) {
         if (PyArray_STRIDE(array, i) % size)
             return 0;
         strides[i] = PyArray_STRIDE(array, i) / size;
@@ -79,7 +104,7 @@ static inline int find_strides(PyArrayObject *array, int64_t *shape, int64_t *st
 }
 
 /* Whether the elements lie in the order of their indices, with or without gaps: then no two are one. */
-static inline int is_in_order(PyArrayObject *array)
+HELPER int is_in_order(PyArrayObject *array)
 {
     int64_t reach = PyArray_ITEMSIZE(array);
     for (int i = PyArray_NDIM(array); i-- > 0;) {
@@ -87,48 +112,44 @@ static inline int is_in_order(PyArrayObject *array)
         if (size == 0)
             return 1;
         if (size > 1) {
-            if (stride < reach)
+            if (stride < reach || __builtin_mul_overflow(stride, size, &reach))
                 return 0;
-            reach = stride * size;
         }
     }
     return 1;
 }
 
-/* The bytes from which and up to which an array's elements lie. */
-static inline void find_extent(PyArrayObject *array, const char **from, const char **to)
+/* The addresses from which and up to which an array's elements lie; false where they go beyond all memory. */
+HELPER int find_extent(PyArrayObject *array, int64_t *from, int64_t *to)
 {
-    *from = *to = PyArray_BYTES(array);
+    *from = *to = (int64_t)(intptr_t)PyArray_DATA(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++)
+        if (PyArray_DIM(array, i) == 0)
+            return 1;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyArray_DIM(array, i) == 0) {
-            *to = *from;
-            return;
-        }
-        const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-        if (reach < 0)
-            *from += reach;
-        else
-            *to += reach;
+        int64_t reach, *const end = PyArray_STRIDE(array, i) < 0 ? from : to;
+        if (__builtin_mul_overflow((int64_t)PyArray_DIM(array, i) - 1, (int64_t)PyArray_STRIDE(array, i), &reach) ||
+            __builtin_add_overflow(*end, reach, end))
+            return 0;
     }
-    *to += PyArray_ITEMSIZE(array);
+    return !__builtin_add_overflow(*to, (int64_t)PyArray_ITEMSIZE(array), to);
 }
 
-static inline int are_apart(PyArrayObject *first, PyArrayObject *second)
+HELPER int are_apart(PyArrayObject *first, PyArrayObject *second)
 {
-    const char *from, *to, *other_from, *other_to;
-    find_extent(first, &from, &to);
-    find_extent(second, &other_from, &other_to);
-    return to <= other_from || other_to <= from;
+    int64_t from, to, other_from, other_to;
+    return find_extent(first, &from, &to) && find_extent(second, &other_from, &other_to) &&
+           (to <= other_from || other_to <= from);
 }
 
-/* The same for dense arrays of so many bytes each. */
-static inline int are_blocks_apart(PyArrayObject *first, PyArrayObject *second, int64_t bytes)
+/* The same for dense arrays of so many elements each. */
+HELPER int are_blocks_apart(PyArrayObject *first, PyArrayObject *second, int64_t count)
 {
-    const char *one = PyArray_BYTES(first), *other = PyArray_BYTES(second);
-    return one + bytes <= other || other + bytes <= one;
+    const char *const one = PyArray_BYTES(first), *const other = PyArray_BYTES(second);
+    return one + count * PyArray_ITEMSIZE(first) <= other || other + count * PyArray_ITEMSIZE(second) <= one;
 }
 
-static inline int to_double(PyObject *object, double *value)
+HELPER int to_double(PyObject *object, double *value)
 {
     if (PyFloat_CheckExact(object)) {
         *value = PyFloat_AsDouble(object);
@@ -144,7 +165,7 @@ static inline int to_double(PyObject *object, double *value)
     return 1;
 }
 
-static inline int to_int64(PyObject *object, int64_t *value)
+HELPER int to_int64(PyObject *object, int64_t *value)
 {
     int overflow = 0;
     if (!PyLong_CheckExact(object))
@@ -153,14 +174,142 @@ static inline int to_int64(PyObject *object, int64_t *value)
     return !overflow;
 }
 
-static inline int to_bool(PyObject *object, int *value)
+HELPER int to_bool(PyObject *object, int *value)
 {
     *value = object == Py_True;
     return *value || object == Py_False;
 }
 
+HELPER int to_text(PyObject *object, const char **value)
+{
+    Py_ssize_t length = 0;
+    if (!PyUnicode_CheckExact(object))
+        return 0;
+    *value = PyUnicode_AsUTF8AndSize(object, &length);
+    if (!*value)
+        PyErr_Clear();
+    return *value && strlen(*value) == (size_t)length;
+}
+
+/* Lists of numbers: a list or tuple of few, whose numbers go to `memory`, or an array of them. */
+#define LIST_READER(NAME, KIND, TYPE, READ)                                                                            \
+    HELPER int NAME(PyObject *object, KIND *memory, const KIND **values, int64_t *count)                               \
+    {                                                                                                                  \
+        if (is_readable(object)) {                                                                                     \
+            PyArrayObject *const array = (PyArrayObject *)object;                                                      \
+            *values = PyArray_DATA(array);                                                                             \
+            *count = PyArray_NDIM(array) == 1 ? PyArray_DIM(array, 0) : 0;                                             \
+            return PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == TYPE && PyArray_IS_C_CONTIGUOUS(array);          \
+        }                                                                                                              \
+        const int is_list = PyList_CheckExact(object);                                                                 \
+        if (!is_list && !PyTuple_CheckExact(object))                                                                   \
+            return 0;                                                                                                  \
+        *values = memory;                                                                                              \
+        *count = is_list ? PyList_Size(object) : PyTuple_Size(object);                                                 \
+        for (Py_ssize_t i = 0; i < *count; i++)                                                                        \
+            if (i == LISTED || !READ(is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i), &memory[i]))    \
+                return 0;                                                                                              \
+        return 1;                                                                                                      \
+    }
+
+HELPER int to_byte(PyObject *object, uint8_t *value)
+{
+    *value = object == Py_True;
+    return *value || object == Py_False;
+}
+
+LIST_READER(to_doubles, double, NPY_FLOAT64, to_double)
+LIST_READER(to_int64s, int64_t, NPY_INT64, to_int64)
+LIST_READER(to_bools, uint8_t, NPY_BOOL, to_byte)
+
+/* A number in the dtype of the kernel, which has a member each. */
+typedef union {
+    uint8_t b8, u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    float f32, pair32[2];
+    double f64, pair64[2];
+    float _Complex c64;
+    double _Complex c128;
+} scalar;
+
+HELPER int is_float(double value)
+{
+    return value - value != 0 || (-FLT_MAX <= value && value <= FLT_MAX); /* infinities and NaN are */
+}
+
+HELPER int to_complex(PyObject *object, double *pair)
+{
+    pair[1] = 0;
+    if (!PyComplex_CheckExact(object))
+        return to_double(object, pair);
+    pair[0] = PyComplex_RealAsDouble(object);
+    pair[1] = PyComplex_ImagAsDouble(object);
+    return 1;
+}
+
+HELPER int to_uint64(PyObject *object, uint64_t *value)
+{
+    if (!PyLong_CheckExact(object))
+        return 0;
+    *value = PyLong_AsUnsignedLongLong(object);
+    if (*value != UINT64_MAX || !PyErr_Occurred())
+        return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+#define SMALL(TYPE, KIND, MEMBER, LEAST, MOST)                                                                         \
+    case TYPE:                                                                                                         \
+        if (!to_int64(object, &value->i64) || value->i64 < LEAST || value->i64 > MOST)                                 \
+            return 0;                                                                                                  \
+        integer = value->i64;                                                                                          \
+        value->MEMBER = (KIND)integer;                                                                                 \
+        return 1;
+
+HELPER int to_scalar(PyObject *object, int type, scalar *value)
+{
+    int64_t integer = 0;
+    double real, pair[2];
+    switch (type) {
+    case NPY_BOOL:
+        return to_byte(object, &value->b8);
+        SMALL(NPY_UINT8, uint8_t, u8, 0, UINT8_MAX)
+        SMALL(NPY_UINT16, uint16_t, u16, 0, UINT16_MAX)
+        SMALL(NPY_UINT32, uint32_t, u32, 0, UINT32_MAX)
+        SMALL(NPY_INT8, int8_t, i8, INT8_MIN, INT8_MAX)
+        SMALL(NPY_INT16, int16_t, i16, INT16_MIN, INT16_MAX)
+        SMALL(NPY_INT32, int32_t, i32, INT32_MIN, INT32_MAX)
+    case NPY_INT64:
+        return to_int64(object, &value->i64);
+    case NPY_UINT64:
+        return to_uint64(object, &value->u64);
+    case NPY_FLOAT32:
+        if (!to_double(object, &real) || !is_float(real))
+            return 0;
+        value->f32 = (float)real;
+        return 1;
+    case NPY_FLOAT64:
+        return to_double(object, &value->f64);
+    case NPY_COMPLEX64:
+        if (!to_complex(object, pair) || !is_float(pair[0]) || !is_float(pair[1]))
+            return 0;
+        value->pair32[0] = (float)pair[0];
+        value->pair32[1] = (float)pair[1];
+        return 1;
+    case NPY_COMPLEX128:
+        return to_complex(object, value->pair64);
+    }
+    return 0;
+}
+
 /* The answer of a call, or the exception of one that failed. */
-static inline PyObject *finished(const char *name, int status, PyObject *answer)
+HELPER PyObject *finished(const char *name, int status, PyObject *answer)
 {
     if (!status)
         return answer;
@@ -234,7 +383,7 @@ static int set_up(PyObject *module)
 {
     import_array1(-1);
     find_bfloat16();
-    return PyModule_AddStringConstant(module, "DIGEST", "601528ef7c01a9fc");
+    return PyModule_AddStringConstant(module, "DIGEST", "935062cca163942d");
 }
 
 static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };

@@ -83,33 +83,40 @@ static inline uint16_t loop_to_bf16(float x)
 
 /* Copies elements of a width, which may be misaligned, by steps that compilers know where these are common: then they
  * take several at once. */
-#define LOOP_STEPS(T, FROM, BY, TO, ON)                                                                                \
-    for (int64_t i = 0; i < count; i++) {                                                                              \
-        T element;                                                                                                     \
-        memcpy(&element, (FROM) + i * (int64_t)(BY), sizeof element);                                                  \
-        memcpy((TO) + i * (int64_t)(ON), &element, sizeof element);                                                    \
-    }
 #define LOOP_COPIES(T)                                                                                                 \
-    static inline void loop_gather_##T(const char *from, int64_t step, int64_t count, char *to)                        \
+    typedef T loose_##T __attribute__((aligned(1), may_alias));                                                        \
+    static inline void loop_gather_##T(const char *from, int64_t step, int64_t count, char *block)                     \
     {                                                                                                                  \
         const int64_t size = sizeof(T);                                                                                \
+        const loose_##T *restrict const first = (const loose_##T *)from;                                               \
+        T *restrict const to = (T *)(void *)block;                                                                     \
         if (step == size)                                                                                              \
-            memcpy(to, from, (size_t)(count * size));                                                                  \
+            memcpy(block, from, (size_t)(count * size));                                                               \
         else if (step == 0)                                                                                            \
-            LOOP_STEPS(T, from, 0, to, sizeof(T))                                                                      \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                to[i] = first[0];                                                                                      \
         else if (step == -size)                                                                                        \
-            LOOP_STEPS(T, from, -(int64_t)sizeof(T), to, sizeof(T))                                                    \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                to[i] = first[-i];                                                                                     \
         else if (step == 2 * size)                                                                                     \
-            LOOP_STEPS(T, from, 2 * sizeof(T), to, sizeof(T))                                                          \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                to[i] = first[2 * i];                                                                                  \
         else                                                                                                           \
-            LOOP_STEPS(T, from, step, to, sizeof(T))                                                                   \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                to[i] = *(const loose_##T *)(const void *)(from + i * step);                                           \
     }                                                                                                                  \
-    static inline void loop_scatter_##T(const char *from, char *to, int64_t step, int64_t count)                       \
+    static inline void loop_scatter_##T(const char *block, char *to, int64_t step, int64_t count)                      \
     {                                                                                                                  \
-        if (step == (int64_t)sizeof(T))                                                                                \
-            memcpy(to, from, (size_t)count * sizeof(T));                                                               \
+        const int64_t size = sizeof(T);                                                                                \
+        const T *restrict const from = (const T *)(const void *)block;                                                 \
+        if (step == size)                                                                                              \
+            memcpy(to, block, (size_t)(count * size));                                                                 \
+        else if (step == -size)                                                                                        \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                ((loose_##T *)(void *)to)[-i] = from[i];                                                               \
         else                                                                                                           \
-            LOOP_STEPS(T, from, sizeof(T), to, step)                                                                   \
+            for (int64_t i = 0; i < count; i++)                                                                        \
+                *(loose_##T *)(void *)(to + i * step) = from[i];                                                       \
     }
 LOOP_COPIES(uint8_t)
 LOOP_COPIES(uint16_t)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, new_result, rules, wrap_list, wrap_result
+from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, rules, wrap_list, wrap_result
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
@@ -15,6 +15,26 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
         plan = rules.cat(tensors_, dim)
         tensors_ = plan.operands
         return new_result(plan, np.concatenate(tensors_, dim))
+    except Exception as error:
+        name_kernel(error, "demo::join", "CPU")
+        raise
+
+
+join_default_dense_forms = KnownForms()
+
+
+# join_default where simple tensors like these were planned before.
+def join_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
+    try:
+        tensors_ = [item.array for item in tensors]
+        key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
+        form = join_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.cat(tensors_, dim)
+            form = join_default_dense_forms.learn(key, plan, *tensors_)
+        if not form:
+            return join_default(tensors, dim)
+        return known_result(form, np.concatenate(tensors_, dim), *tensors_)
     except Exception as error:
         name_kernel(error, "demo::join", "CPU")
         raise

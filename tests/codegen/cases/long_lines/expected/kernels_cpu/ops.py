@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -48,6 +48,71 @@ def a_very_long_operator_name_that_leaves_little_room_default(
             else the_second_argument_with_a_long_name_
         )
         return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+    except Exception as error:
+        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room", "CPU")
+        raise
+
+
+a_very_long_operator_name_that_leaves_little_room_default_dense_forms = KnownForms()
+
+
+# a_very_long_operator_name_that_leaves_little_room_default where simple tensors like these were planned before.
+def a_very_long_operator_name_that_leaves_little_room_default_dense(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: Tensor,
+    the_third_argument_with_a_long_name: Tensor | None,
+    the_tolerance_to_be_used_in_comparisons: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    try:
+        the_first_argument_with_a_long_name_ = the_first_argument_with_a_long_name.array
+        the_second_argument_with_a_long_name_ = the_second_argument_with_a_long_name.array
+        key = (
+            the_first_argument_with_a_long_name_.shape,
+            the_first_argument_with_a_long_name_.dtype,
+            the_second_argument_with_a_long_name_.shape,
+            the_second_argument_with_a_long_name_.dtype,
+        )
+        form = a_very_long_operator_name_that_leaves_little_room_default_dense_forms.get(key)
+        if form is None:
+            plan0 = rules.pointwise(the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_)
+            plan1 = rules.pointwise(
+                the_first_argument_with_a_long_name_,
+                the_second_argument_with_a_long_name_,
+                kind="bool",
+            )
+            plan2 = rules.pointwise(the_second_argument_with_a_long_name_)
+            form = a_very_long_operator_name_that_leaves_little_room_default_dense_forms.learn(
+                key,
+                (plan0, plan1, plan2),
+                the_first_argument_with_a_long_name_,
+                the_second_argument_with_a_long_name_,
+            )
+        if not form:
+            return a_very_long_operator_name_that_leaves_little_room_default(
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
+            )
+        result0 = (
+            the_first_argument_with_a_long_name_
+            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
+            - the_first_argument_with_a_long_name_
+        )
+        result1 = np.logical_or(
+            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
+            the_first_argument_with_a_long_name_ < 0,
+        )
+        result2 = (
+            np.maximum(the_second_argument_with_a_long_name_, 0)
+            if the_tolerance_to_be_used_in_comparisons > 0
+            else the_second_argument_with_a_long_name_
+        )
+        return (
+            known_result(form[0], result0, the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_),
+            known_result(form[1], result1, the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_),
+            known_result(form[2], result2, the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_),
+        )
     except Exception as error:
         name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room", "CPU")
         raise

@@ -6,7 +6,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, new_result, plans_of, results_of, rules
+from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, plans_of, results_of, rules
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
@@ -20,12 +20,52 @@ def softplus_default(self: Tensor, beta: float) -> Tensor:
         raise
 
 
+softplus_default_dense_forms = KnownForms()
+
+
+# softplus_default where simple tensors like these were planned before.
+def softplus_default_dense(self: Tensor, beta: float) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = softplus_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            form = softplus_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return softplus_default(self, beta)
+        return known_result(form, kernels.softplus(np, self_, beta), self_)
+    except Exception as error:
+        name_kernel(error, "demo::softplus", "CPU")
+        raise
+
+
 # scale(Tensor self, float factor) -> Tensor
 def scale_default(self: Tensor, factor: float) -> Tensor:
     try:
         plan = rules.like(self.array)
         (self_,) = plan.operands
         return new_result(plan, kernels.scale_rows(self_, factor))
+    except Exception as error:
+        name_kernel(error, "demo::scale", "CPU")
+        raise
+
+
+scale_default_dense_forms = KnownForms()
+
+
+# scale_default where simple tensors like these were planned before.
+def scale_default_dense(self: Tensor, factor: float) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = scale_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.like(self_)
+            form = scale_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return scale_default(self, factor)
+        return known_result(form, kernels.scale_rows(self_, factor), self_)
     except Exception as error:
         name_kernel(error, "demo::scale", "CPU")
         raise
@@ -44,6 +84,28 @@ def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple
         raise
 
 
+moments_default_dense_forms = KnownForms()
+
+
+# moments_default where simple tensors like these were planned before.
+def moments_default_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
+        form = moments_default_dense_forms.get(key)
+        if form is None:
+            plan0 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+            plan1 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+            form = moments_default_dense_forms.learn(key, (plan0, plan1), self_)
+        if not form:
+            return moments_default(self, dim, keepdim)
+        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
+        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+    except Exception as error:
+        name_kernel(error, "demo::moments", "CPU")
+        raise
+
+
 # parts(Tensor self) -> (Tensor, Tensor)
 def parts(self: Tensor) -> tuple[Tensor, Tensor]:
     try:
@@ -53,6 +115,29 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
         result0 = np.floor(self_)
         result1 = self_ - np.floor(self_)
         return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::parts", "CPU")
+        raise
+
+
+parts_dense_forms = KnownForms()
+
+
+# parts where simple tensors like these were planned before.
+def parts_dense(self: Tensor) -> tuple[Tensor, Tensor]:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype)
+        form = parts_dense_forms.get(key)
+        if form is None:
+            plan0 = rules.pointwise(self_)
+            plan1 = rules.pointwise(self_)
+            form = parts_dense_forms.learn(key, (plan0, plan1), self_)
+        if not form:
+            return parts(self)
+        result0 = np.floor(self_)
+        result1 = self_ - np.floor(self_)
+        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
     except Exception as error:
         name_kernel(error, "demo::parts", "CPU")
         raise

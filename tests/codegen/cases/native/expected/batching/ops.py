@@ -10,5 +10,7 @@ RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
     "words": Elementwise(0),
     "rows": Elementwise(0),
+    "compared": Elementwise(0, 1),
+    "halve_": Elementwise(0),
     "axpy_": Elementwise(0, 1),
 }

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opwright.abi import Tensor, fake, place_of, rules
+
+from .. import native
 
 
 # axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor
@@ -24,6 +28,41 @@ def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
     return fake(place_of(a.array, a_shape.array), rules.like(a.array))
 
 
+# step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
+#     Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
+def step(
+    param: Tensor,
+    grad: Tensor,
+    state: Tensor | None,
+    mask: Tensor | None,
+    count: int | None,
+    betas: list[float],
+    by: Any,
+    limit: Any,
+    mode: str,
+    which: list[bool] | None,
+    size: list[int],
+    out: Tensor,
+) -> Tensor:
+    state_ = None if state is None else state.array
+    mask_ = None if mask is None else mask.array
+    place_of(param.array, grad.array, state_, mask_)
+    native.step.check(param.array, grad.array, state_, mask_, count, betas, by, limit, mode, which, size, out.array)
+    return out
+
+
+# compared(Tensor self, Tensor other) -> Tensor
+def compared_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# halve_(Tensor(a!) self) -> Tensor(a!)
+def halve_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    plan.inplace(self)
+    return self
+
+
 # axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
     place_of(self.array, y.array)
@@ -38,3 +77,11 @@ def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     plan = rules.pointwise(self.array, y.array, accepts="floating")
     plan.inplace(self)
     return self
+
+
+# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan.target(out)
+    return out

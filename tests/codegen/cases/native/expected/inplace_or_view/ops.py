@@ -11,6 +11,49 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
+# step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
+#     Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
+def step(below: Kernel) -> Kernel:
+    def kernel(
+        param: Tensor,
+        grad: Tensor,
+        state: Tensor | None,
+        mask: Tensor | None,
+        count: int | None,
+        betas: list[float],
+        by: Any,
+        limit: Any,
+        mode: str,
+        which: list[bool] | None,
+        size: list[int],
+        out: Tensor,
+    ) -> Tensor:
+        check_writable(param)
+        if state is not None:
+            check_writable(state)
+        check_writable(out)
+        below(param, grad, state, mask, count, betas, by, limit, mode, which, size, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# halve_(Tensor(a!) self) -> Tensor(a!)
+def halve_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
 # axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
@@ -33,5 +76,16 @@ def axpy_(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
+
+    return kernel
+
+
+# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def compared_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
 
     return kernel

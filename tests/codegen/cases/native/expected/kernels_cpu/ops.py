@@ -78,6 +78,171 @@ def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
         raise
 
 
+# rows where the C function takes the arrays as they are.
+def rows_dense(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
+    try:
+        result = native.rows.fast(a.array, a_shape.array, _b, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return rows(a, a_shape, _b)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rows(a, a_shape, _b)
+
+
+# rows where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def rows_arrays(a: NDArray[Any], a_shape: NDArray[Any], _b: int) -> Any:
+    try:
+        result = native.rows.fast(a, a_shape, _b, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return rows(wrap(a), wrap(a_shape), _b).array
+        return result
+    return rows(wrap(a), wrap(a_shape), _b).array
+
+
+# step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
+#     Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
+def step(
+    param: Tensor,
+    grad: Tensor,
+    state: Tensor | None,
+    mask: Tensor | None,
+    count: int | None,
+    betas: list[float],
+    by: Any,
+    limit: Any,
+    mode: str,
+    which: list[bool] | None,
+    size: list[int],
+    out: Tensor,
+) -> Tensor:
+    try:
+        state_ = None if state is None else state.array
+        mask_ = None if mask is None else mask.array
+        native.step(param.array, grad.array, state_, mask_, count, betas, by, limit, mode, which, size, out.array)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::step", "CPU")
+        raise
+
+
+# step where the C function takes the arrays as they are.
+def step_dense(
+    param: Tensor,
+    grad: Tensor,
+    state: Tensor | None,
+    mask: Tensor | None,
+    count: int | None,
+    betas: list[float],
+    by: Any,
+    limit: Any,
+    mode: str,
+    which: list[bool] | None,
+    size: list[int],
+    out: Tensor,
+) -> Tensor:
+    try:
+        result = native.step.fast(
+            param.array,
+            grad.array,
+            None if state is None else state.array,
+            None if mask is None else mask.array,
+            count,
+            betas,
+            by,
+            limit,
+            mode,
+            which,
+            size,
+            out.array,
+        )
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return step(param, grad, state, mask, count, betas, by, limit, mode, which, size, out)
+        return out
+    return step(param, grad, state, mask, count, betas, by, limit, mode, which, size, out)
+
+
+# compared(Tensor self, Tensor other) -> Tensor
+def compared_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, native.compared(plan, self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::compared", "CPU")
+        raise
+
+
+# compared_default where the C function takes the arrays as they are.
+def compared_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        result = native.compared.fast(self.array, other.array, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return compared_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return compared_default(self, other)
+
+
+# compared_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def compared_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    try:
+        result = native.compared.fast(self, other, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return compared_default(wrap(self), wrap(other)).array
+        return result
+    return compared_default(wrap(self), wrap(other)).array
+
+
+# halve_(Tensor(a!) self) -> Tensor(a!)
+def halve_(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array)
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(native.halve(plan, self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::halve_", "CPU")
+        raise
+
+
+# halve_ where the C function takes the arrays as they are.
+def halve__dense(self: Tensor) -> Tensor:
+    try:
+        result = native.halve.fast(self.array, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return halve_(self)
+        self.array[...] = result
+        return self
+    return halve_(self)
+
+
 # axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
     try:
@@ -91,6 +256,19 @@ def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
         raise
 
 
+# axpy_out where the C function takes the arrays as they are.
+def axpy_out_dense(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    try:
+        result = native.axpy.fast(self.array, y.array, alpha, out.array)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return axpy_out(self, y, alpha, out)
+        return out
+    return axpy_out(self, y, alpha, out)
+
+
 # axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
 def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     try:
@@ -102,3 +280,43 @@ def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     except Exception as error:
         name_kernel(error, "demo::axpy_", "CPU")
         raise
+
+
+# axpy_ where the C function takes the arrays as they are.
+def axpy__dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
+    try:
+        result = native.axpy.fast(self.array, y.array, alpha, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return axpy_(self, y, alpha)
+        self.array[...] = result
+        return self
+    return axpy_(self, y, alpha)
+
+
+# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(native.compared(plan, self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::compared.out", "CPU")
+        raise
+
+
+# compared_out where the C function takes the arrays as they are.
+def compared_out_dense(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        result = native.compared.fast(self.array, other.array, out.array)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return compared_out(self, other, out)
+        return out
+    return compared_out(self, other, out)

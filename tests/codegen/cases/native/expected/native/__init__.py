@@ -3,15 +3,15 @@
 
 from opwright.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "5faab0ad1ded333a")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "c579407d34d86a86")
 
 axpy = _LIBRARY.kernel(
     "axpy",
     "demo::axpy",
     "elementwise",
     ("float32", "float64"),
-    (("self", "array"), ("y", "array"), ("alpha", "float")),
-    1,
+    ("self: array", "y: array", "alpha: float"),
+    ("",),
 )
 words = _LIBRARY.kernel(
     "words",
@@ -32,14 +32,50 @@ words = _LIBRARY.kernel(
         "complex64",
         "complex128",
     ),
-    (("int", "array"), ("restrict", "array"), ("n", "bool"), ("size", "int"), ("args", "array")),
-    2,
+    ("int: array", "restrict: array", "n: bool", "size: int", "args: array"),
+    ("", ""),
 )
-rows = _LIBRARY.kernel(
-    "rows",
-    "demo::rows",
+rows = _LIBRARY.kernel("rows", "demo::rows", "strided", ("int64",), ("a: array", "a_shape: array", "_b: int"), ("",))
+step = _LIBRARY.writer(
+    "step",
+    "demo::step",
     "strided",
-    ("int64",),
-    (("a", "array"), ("a_shape", "array"), ("_b", "int")),
-    1,
+    (
+        "bool",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "uint32",
+        "int32",
+        "uint64",
+        "int64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ),
+    (
+        "param: array!",
+        "grad: array",
+        "state: array?!",
+        "mask: array:bool?",
+        "count: int?",
+        "betas: float[]",
+        "by: scalar",
+        "limit: scalar?",
+        "mode: text",
+        "which: bool[]?",
+        "size: int[]",
+        "out: array:int64!",
+    ),
 )
+compared = _LIBRARY.kernel(
+    "compared",
+    "demo::compared",
+    "elementwise",
+    ("int64", "float32"),
+    ("self: array", "other: array"),
+    ("bool",),
+)
+halve = _LIBRARY.kernel("halve", "demo::halve_", "elementwise", ("float32",), ("self: array",), ("",))

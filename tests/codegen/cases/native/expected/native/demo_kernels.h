@@ -9,10 +9,12 @@
  *     strided       the strides of each array besides: from one element to the next along each dimension, counted in
  *                   elements, of inputs also 0 or negative
  *
- * Arrays are aligned and in the byte order of the machine. Results have the shapes that `meta` of the schema says, share
- * no memory with inputs nor with each other, and hold nothing yet. Sizes may be 0. The end of a function's name is its
- * dtype: f32 is float32, c64 complex64, i8 int8, u8 uint8, b8 bool (a byte, true if it is not 0). A function may run
- * without Python's lock, in several threads at once.
+ * Arrays are aligned and in the byte order of the machine. Results have the shapes that `meta` of the schema says, and
+ * hold nothing yet. What is written, results and arguments that are not const, shares no memory with anything else, and
+ * of one array no two elements are one. Sizes may be 0. The end of a function's name is its dtype: f32 is float32, c64
+ * complex64, i8 int8, u8 uint8, b8 bool (a byte, true if it is not 0). What may be None in Python is a pointer, NULL
+ * for None; of an array that is not there ndim is 0. A list is a pointer, with the number of its items. A function may
+ * run without Python's lock, in several threads at once.
  *
  * A function returns 0 when it is done. Any other number is an error: the caller gets an exception, with the message
  * that `return demo_fail("...");` gives it.
@@ -102,6 +104,116 @@ int words_c128(const double _Complex *int_, int int__ndim, const int64_t *int__s
 int rows_i64(const int64_t *a, int a_ndim, const int64_t *a_shape_, const int64_t *a_strides,
              const int64_t *a_shape, int a_shape_ndim, const int64_t *a_shape_shape, const int64_t *a_shape_strides,
              int64_t a_b, int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+
+/* demo::step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
+ * Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
+ * convention: strided
+ * A function of everything that C takes.
+ */
+int step_b8(uint8_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+            const uint8_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+            uint8_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+            const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+            const int64_t *count, const double *betas, int64_t betas_count, uint8_t by, const uint8_t *limit,
+            const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+            int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_u8(uint8_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+            const uint8_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+            uint8_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+            const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+            const int64_t *count, const double *betas, int64_t betas_count, uint8_t by, const uint8_t *limit,
+            const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+            int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_i8(int8_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+            const int8_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+            int8_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+            const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+            const int64_t *count, const double *betas, int64_t betas_count, int8_t by, const int8_t *limit,
+            const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+            int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_u16(uint16_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const uint16_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             uint16_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, uint16_t by, const uint16_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_i16(int16_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const int16_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             int16_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, int16_t by, const int16_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_u32(uint32_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const uint32_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             uint32_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, uint32_t by, const uint32_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_i32(int32_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const int32_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             int32_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, int32_t by, const int32_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_u64(uint64_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const uint64_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             uint64_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, uint64_t by, const uint64_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_i64(int64_t *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const int64_t *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             int64_t *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, int64_t by, const int64_t *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_f32(float *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const float *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides, float *state,
+             int state_ndim, const int64_t *state_shape, const int64_t *state_strides, const uint8_t *mask,
+             int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides, const int64_t *count,
+             const double *betas, int64_t betas_count, float by, const float *limit, const char *mode,
+             const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count, int64_t *out,
+             int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_f64(double *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const double *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             double *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, double by, const double *limit,
+             const char *mode, const uint8_t *which, int64_t which_count, const int64_t *size, int64_t size_count,
+             int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides);
+int step_c64(float _Complex *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+             const float _Complex *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+             float _Complex *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+             const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+             const int64_t *count, const double *betas, int64_t betas_count, float _Complex by,
+             const float _Complex *limit, const char *mode, const uint8_t *which, int64_t which_count,
+             const int64_t *size, int64_t size_count, int64_t *out, int out_ndim, const int64_t *out_shape,
+             const int64_t *out_strides);
+int step_c128(double _Complex *param, int param_ndim, const int64_t *param_shape, const int64_t *param_strides,
+              const double _Complex *grad, int grad_ndim, const int64_t *grad_shape, const int64_t *grad_strides,
+              double _Complex *state, int state_ndim, const int64_t *state_shape, const int64_t *state_strides,
+              const uint8_t *mask, int mask_ndim, const int64_t *mask_shape, const int64_t *mask_strides,
+              const int64_t *count, const double *betas, int64_t betas_count, double _Complex by,
+              const double _Complex *limit, const char *mode, const uint8_t *which, int64_t which_count,
+              const int64_t *size, int64_t size_count, int64_t *out, int out_ndim, const int64_t *out_shape,
+              const int64_t *out_strides);
+
+/* demo::compared(Tensor self, Tensor other) -> Tensor
+ * convention: elementwise
+ */
+int compared_i64(int64_t n, const int64_t *self, const int64_t *other, uint8_t *out);
+int compared_f32(int64_t n, const float *self, const float *other, uint8_t *out);
+
+/* demo::halve_(Tensor(a!) self) -> Tensor(a!)
+ * convention: elementwise
+ */
+int halve_f32(int64_t n, const float *self, float *out);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,15 @@
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <Python.h>
 #include <numpy/arrayobject.h>
+#include <float.h>
 #include <string.h>
 #include "demo_kernels.h"
 
-#define DIMS 64     /* as many as NumPy has */
+#define DIMS 64          /* as many as NumPy has */
 #define FAILED 0x0f411ed /* what a kernel returns that has said why */
-#define LARGE 16384 /* elements from which on Python's lock is released: that takes a tenth of a microsecond */
+#define LARGE 16384      /* elements from which on Python's lock is released: that takes a tenth of a microsecond */
+#define LISTED 16        /* as many numbers of a list are read here; Python hands longer lists over as an array */
+#define HELPER static inline __attribute__((unused))
 
 static _Thread_local char message[256];
 
@@ -22,24 +25,24 @@ int demo_fail(const char *text)
     return FAILED;
 }
 
-static inline PyObject *unserved(void)
+HELPER PyObject *unserved(void)
 {
     return Py_NewRef(Py_NotImplemented);
 }
 
 /* Exactly an array, aligned and in the byte order of the machine. */
-static inline int is_readable(PyObject *object)
+HELPER int is_readable(PyObject *object)
 {
     return PyArray_CheckExact(object) && PyArray_ISBEHAVED_RO((PyArrayObject *)object);
 }
 
-static inline int is_writable(PyObject *object, int type)
+HELPER int is_writable(PyObject *object, int type)
 {
     return PyArray_CheckExact(object) && PyArray_ISBEHAVED((PyArrayObject *)object) &&
            PyArray_TYPE((PyArrayObject *)object) == type;
 }
 
-static inline int have_same_shape(PyArrayObject *first, PyArrayObject *second)
+HELPER int have_same_shape(PyArrayObject *first, PyArrayObject *second)
 {
     const int dims = PyArray_NDIM(first);
     if (PyArray_NDIM(second) != dims)
@@ -50,27 +53,49 @@ static inline int have_same_shape(PyArrayObject *first, PyArrayObject *second)
     return 1;
 }
 
-static inline int64_t elements_of(PyArrayObject *array)
+/* Whether an array has the shape of another one without a dimension, or with 1 for it. */
+HELPER int is_reduced(PyArrayObject *out, PyArrayObject *array, int dim, int keeps)
+{
+    const int dims = PyArray_NDIM(array), at = dim < 0 ? dim + dims : dim;
+    if (at < 0 || at >= dims || PyArray_NDIM(out) != dims - !keeps)
+        return 0;
+    for (int i = 0, j = 0; i < dims; i++)
+        if (i != at || keeps)
+            if (PyArray_DIM(out, j++) != (i == at ? 1 : PyArray_DIM(array, i)))
+                return 0;
+    return 1;
+}
+
+HELPER int64_t elements_of(PyArrayObject *array)
 {
     int64_t count = 1;
     for (int i = 0; i < PyArray_NDIM(array); i++)
         if (__builtin_mul_overflow(count, (int64_t)PyArray_DIM(array, i), &count))
-            return INT64_MAX / 64; /* of one element, repeated: as large as any */
+            return INT64_MAX; /* of one element, repeated: as large as any */
     return count;
 }
 
-static inline void find_shape(PyArrayObject *array, int64_t *shape)
+HELPER int64_t more_of(int64_t count, PyArrayObject *array)
 {
-    for (int i = 0; i < PyArray_NDIM(array); i++)
-        shape[i] = PyArray_DIM(array, i);
+    const int64_t other = array ? elements_of(array) : 0;
+    return other > count ? other : count;
 }
 
-/* Shape and strides, in elements. False where a stride is no number of elements. */
-static inline int find_strides(PyArrayObject *array, int64_t *shape, int64_t *strides)
+/* The shape; the answer is the number of dimensions. An array that is not there has none. */
+HELPER int find_shape(PyArrayObject *array, int64_t *shape)
 {
-    const int64_t size = PyArray_ITEMSIZE(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
+    const int dims = array ? PyArray_NDIM(array) : 0;
+    for (int i = 0; i < dims; i++)
         shape[i] = PyArray_DIM(array, i);
+    return dims;
+}
+
+/* Strides, in elements. False where one is no number of elements. */
+HELPER int find_strides(PyArrayObject *array, int64_t *strides)
+{
+    const int dims = array ? PyArray_NDIM(array) : 0;
+    const int64_t size = array ? PyArray_ITEMSIZE(array) : 1;
+    for (int i = 0; i < dims; i++) {
         if (PyArray_STRIDE(array, i) % size)
             return 0;
         strides[i] = PyArray_STRIDE(array, i) / size;
@@ -79,7 +104,7 @@ static inline int find_strides(PyArrayObject *array, int64_t *shape, int64_t *st
 }
 
 /* Whether the elements lie in the order of their indices, with or without gaps: then no two are one. */
-static inline int is_in_order(PyArrayObject *array)
+HELPER int is_in_order(PyArrayObject *array)
 {
     int64_t reach = PyArray_ITEMSIZE(array);
     for (int i = PyArray_NDIM(array); i-- > 0;) {
@@ -87,48 +112,44 @@ static inline int is_in_order(PyArrayObject *array)
         if (size == 0)
             return 1;
         if (size > 1) {
-            if (stride < reach)
+            if (stride < reach || __builtin_mul_overflow(stride, size, &reach))
                 return 0;
-            reach = stride * size;
         }
     }
     return 1;
 }
 
-/* The bytes from which and up to which an array's elements lie. */
-static inline void find_extent(PyArrayObject *array, const char **from, const char **to)
+/* The addresses from which and up to which an array's elements lie; false where they go beyond all memory. */
+HELPER int find_extent(PyArrayObject *array, int64_t *from, int64_t *to)
 {
-    *from = *to = PyArray_BYTES(array);
+    *from = *to = (int64_t)(intptr_t)PyArray_DATA(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++)
+        if (PyArray_DIM(array, i) == 0)
+            return 1;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyArray_DIM(array, i) == 0) {
-            *to = *from;
-            return;
-        }
-        const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-        if (reach < 0)
-            *from += reach;
-        else
-            *to += reach;
+        int64_t reach, *const end = PyArray_STRIDE(array, i) < 0 ? from : to;
+        if (__builtin_mul_overflow((int64_t)PyArray_DIM(array, i) - 1, (int64_t)PyArray_STRIDE(array, i), &reach) ||
+            __builtin_add_overflow(*end, reach, end))
+            return 0;
     }
-    *to += PyArray_ITEMSIZE(array);
+    return !__builtin_add_overflow(*to, (int64_t)PyArray_ITEMSIZE(array), to);
 }
 
-static inline int are_apart(PyArrayObject *first, PyArrayObject *second)
+HELPER int are_apart(PyArrayObject *first, PyArrayObject *second)
 {
-    const char *from, *to, *other_from, *other_to;
-    find_extent(first, &from, &to);
-    find_extent(second, &other_from, &other_to);
-    return to <= other_from || other_to <= from;
+    int64_t from, to, other_from, other_to;
+    return find_extent(first, &from, &to) && find_extent(second, &other_from, &other_to) &&
+           (to <= other_from || other_to <= from);
 }
 
-/* The same for dense arrays of so many bytes each. */
-static inline int are_blocks_apart(PyArrayObject *first, PyArrayObject *second, int64_t bytes)
+/* The same for dense arrays of so many elements each. */
+HELPER int are_blocks_apart(PyArrayObject *first, PyArrayObject *second, int64_t count)
 {
-    const char *one = PyArray_BYTES(first), *other = PyArray_BYTES(second);
-    return one + bytes <= other || other + bytes <= one;
+    const char *const one = PyArray_BYTES(first), *const other = PyArray_BYTES(second);
+    return one + count * PyArray_ITEMSIZE(first) <= other || other + count * PyArray_ITEMSIZE(second) <= one;
 }
 
-static inline int to_double(PyObject *object, double *value)
+HELPER int to_double(PyObject *object, double *value)
 {
     if (PyFloat_CheckExact(object)) {
         *value = PyFloat_AsDouble(object);
@@ -144,7 +165,7 @@ static inline int to_double(PyObject *object, double *value)
     return 1;
 }
 
-static inline int to_int64(PyObject *object, int64_t *value)
+HELPER int to_int64(PyObject *object, int64_t *value)
 {
     int overflow = 0;
     if (!PyLong_CheckExact(object))
@@ -153,14 +174,142 @@ static inline int to_int64(PyObject *object, int64_t *value)
     return !overflow;
 }
 
-static inline int to_bool(PyObject *object, int *value)
+HELPER int to_bool(PyObject *object, int *value)
 {
     *value = object == Py_True;
     return *value || object == Py_False;
 }
 
+HELPER int to_text(PyObject *object, const char **value)
+{
+    Py_ssize_t length = 0;
+    if (!PyUnicode_CheckExact(object))
+        return 0;
+    *value = PyUnicode_AsUTF8AndSize(object, &length);
+    if (!*value)
+        PyErr_Clear();
+    return *value && strlen(*value) == (size_t)length;
+}
+
+/* Lists of numbers: a list or tuple of few, whose numbers go to `memory`, or an array of them. */
+#define LIST_READER(NAME, KIND, TYPE, READ)                                                                            \
+    HELPER int NAME(PyObject *object, KIND *memory, const KIND **values, int64_t *count)                               \
+    {                                                                                                                  \
+        if (is_readable(object)) {                                                                                     \
+            PyArrayObject *const array = (PyArrayObject *)object;                                                      \
+            *values = PyArray_DATA(array);                                                                             \
+            *count = PyArray_NDIM(array) == 1 ? PyArray_DIM(array, 0) : 0;                                             \
+            return PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == TYPE && PyArray_IS_C_CONTIGUOUS(array);          \
+        }                                                                                                              \
+        const int is_list = PyList_CheckExact(object);                                                                 \
+        if (!is_list && !PyTuple_CheckExact(object))                                                                   \
+            return 0;                                                                                                  \
+        *values = memory;                                                                                              \
+        *count = is_list ? PyList_Size(object) : PyTuple_Size(object);                                                 \
+        for (Py_ssize_t i = 0; i < *count; i++)                                                                        \
+            if (i == LISTED || !READ(is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i), &memory[i]))    \
+                return 0;                                                                                              \
+        return 1;                                                                                                      \
+    }
+
+HELPER int to_byte(PyObject *object, uint8_t *value)
+{
+    *value = object == Py_True;
+    return *value || object == Py_False;
+}
+
+LIST_READER(to_doubles, double, NPY_FLOAT64, to_double)
+LIST_READER(to_int64s, int64_t, NPY_INT64, to_int64)
+LIST_READER(to_bools, uint8_t, NPY_BOOL, to_byte)
+
+/* A number in the dtype of the kernel, which has a member each. */
+typedef union {
+    uint8_t b8, u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    float f32, pair32[2];
+    double f64, pair64[2];
+    float _Complex c64;
+    double _Complex c128;
+} scalar;
+
+HELPER int is_float(double value)
+{
+    return value - value != 0 || (-FLT_MAX <= value && value <= FLT_MAX); /* infinities and NaN are */
+}
+
+HELPER int to_complex(PyObject *object, double *pair)
+{
+    pair[1] = 0;
+    if (!PyComplex_CheckExact(object))
+        return to_double(object, pair);
+    pair[0] = PyComplex_RealAsDouble(object);
+    pair[1] = PyComplex_ImagAsDouble(object);
+    return 1;
+}
+
+HELPER int to_uint64(PyObject *object, uint64_t *value)
+{
+    if (!PyLong_CheckExact(object))
+        return 0;
+    *value = PyLong_AsUnsignedLongLong(object);
+    if (*value != UINT64_MAX || !PyErr_Occurred())
+        return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+#define SMALL(TYPE, KIND, MEMBER, LEAST, MOST)                                                                         \
+    case TYPE:                                                                                                         \
+        if (!to_int64(object, &value->i64) || value->i64 < LEAST || value->i64 > MOST)                                 \
+            return 0;                                                                                                  \
+        integer = value->i64;                                                                                          \
+        value->MEMBER = (KIND)integer;                                                                                 \
+        return 1;
+
+HELPER int to_scalar(PyObject *object, int type, scalar *value)
+{
+    int64_t integer = 0;
+    double real, pair[2];
+    switch (type) {
+    case NPY_BOOL:
+        return to_byte(object, &value->b8);
+        SMALL(NPY_UINT8, uint8_t, u8, 0, UINT8_MAX)
+        SMALL(NPY_UINT16, uint16_t, u16, 0, UINT16_MAX)
+        SMALL(NPY_UINT32, uint32_t, u32, 0, UINT32_MAX)
+        SMALL(NPY_INT8, int8_t, i8, INT8_MIN, INT8_MAX)
+        SMALL(NPY_INT16, int16_t, i16, INT16_MIN, INT16_MAX)
+        SMALL(NPY_INT32, int32_t, i32, INT32_MIN, INT32_MAX)
+    case NPY_INT64:
+        return to_int64(object, &value->i64);
+    case NPY_UINT64:
+        return to_uint64(object, &value->u64);
+    case NPY_FLOAT32:
+        if (!to_double(object, &real) || !is_float(real))
+            return 0;
+        value->f32 = (float)real;
+        return 1;
+    case NPY_FLOAT64:
+        return to_double(object, &value->f64);
+    case NPY_COMPLEX64:
+        if (!to_complex(object, pair) || !is_float(pair[0]) || !is_float(pair[1]))
+            return 0;
+        value->pair32[0] = (float)pair[0];
+        value->pair32[1] = (float)pair[1];
+        return 1;
+    case NPY_COMPLEX128:
+        return to_complex(object, value->pair64);
+    }
+    return 0;
+}
+
 /* The answer of a call, or the exception of one that failed. */
-static inline PyObject *finished(const char *name, int status, PyObject *answer)
+HELPER PyObject *finished(const char *name, int status, PyObject *answer)
 {
     if (!status)
         return answer;
@@ -183,22 +332,21 @@ static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t c
         return unserved();
     PyArrayObject *const a0 = (PyArrayObject *)args[0];
     PyArrayObject *const a1 = (PyArrayObject *)args[1];
-    double a2;
-    if (!to_double(args[2], &a2))
-        return unserved();
     const int type = PyArray_TYPE(a0);
     if (type != NPY_FLOAT32 && type != NPY_FLOAT64)
         return unserved();
-    if (PyArray_TYPE(a1) != type)
+    double a2;
+    if (!to_double(args[2], &a2))
         return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a0))
+        return unserved();
+    if (PyArray_TYPE(a1) != type)
         return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a1))
         return unserved();
     if (!have_same_shape(a1, a0))
         return unserved();
     int64_t size = elements_of(a0);
-    const int64_t bytes = size * PyArray_ITEMSIZE(a0);
     PyArrayObject *a3;
     if (args[3] == Py_None) {
         a3 = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(a0), PyArray_DIMS(a0), type);
@@ -208,7 +356,9 @@ static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t c
         if (!is_writable(args[3], type))
             return unserved();
         a3 = (PyArrayObject *)args[3];
-        if (!PyArray_IS_C_CONTIGUOUS(a3) || !have_same_shape(a3, a0) || !are_blocks_apart(a3, a0, bytes) || !are_blocks_apart(a3, a1, bytes))
+        if (!PyArray_IS_C_CONTIGUOUS(a3) || !have_same_shape(a3, a0) ||
+            !are_blocks_apart(a3, a0, size) ||
+            !are_blocks_apart(a3, a1, size))
             return unserved();
         Py_INCREF(args[3]);
     }
@@ -237,52 +387,60 @@ static PyObject *shim_words(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyArrayObject *const a0 = (PyArrayObject *)args[0];
     PyArrayObject *const a1 = (PyArrayObject *)args[1];
     PyArrayObject *const a4 = (PyArrayObject *)args[4];
+    const int type = PyArray_TYPE(a0);
+    if (type != NPY_BOOL && type != NPY_UINT8 && type != NPY_INT8 && type != NPY_UINT16 && type != NPY_INT16 && type != NPY_UINT32 && type != NPY_INT32 && type != NPY_UINT64 && type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64 && type != NPY_COMPLEX64 && type != NPY_COMPLEX128)
+        return unserved();
     int a2;
     if (!to_bool(args[2], &a2))
         return unserved();
     int64_t a3;
     if (!to_int64(args[3], &a3))
         return unserved();
-    const int type = PyArray_TYPE(a0);
-    if (type != NPY_BOOL && type != NPY_UINT8 && type != NPY_INT8 && type != NPY_UINT16 && type != NPY_INT16 && type != NPY_UINT32 && type != NPY_INT32 && type != NPY_UINT64 && type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64 && type != NPY_COMPLEX64 && type != NPY_COMPLEX128)
-        return unserved();
-    if (PyArray_TYPE(a1) != type)
-        return unserved();
-    if (PyArray_TYPE(a4) != type)
-        return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a0))
+        return unserved();
+    int64_t shape0[DIMS];
+    const int ndim0 = find_shape(a0, shape0);
+    if (PyArray_TYPE(a1) != type)
         return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a1))
         return unserved();
+    int64_t shape1[DIMS];
+    const int ndim1 = find_shape(a1, shape1);
+    if (PyArray_TYPE(a4) != type)
+        return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a4))
         return unserved();
-    int64_t shape0[DIMS];
-    find_shape(a0, shape0);
-    int64_t shape1[DIMS];
-    find_shape(a1, shape1);
     int64_t shape4[DIMS];
-    find_shape(a4, shape4);
+    const int ndim4 = find_shape(a4, shape4);
     int64_t size = elements_of(a0);
-    if (!is_writable(args[5], type))
+    if (!PyArray_CheckExact(args[5]))
         return unserved();
     PyArrayObject *const a5 = (PyArrayObject *)args[5];
+    if (!is_writable(args[5], type))
+        return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a5))
         return unserved();
     int64_t shape5[DIMS];
-    find_shape(a5, shape5);
+    const int ndim5 = find_shape(a5, shape5);
+    if (!have_same_shape(a5, a0))
+        return unserved();
     if (!are_apart(a5, a0))
         return unserved();
     if (!are_apart(a5, a1))
         return unserved();
     if (!are_apart(a5, a4))
         return unserved();
-    if (!is_writable(args[6], type))
+    if (!PyArray_CheckExact(args[6]))
         return unserved();
     PyArrayObject *const a6 = (PyArrayObject *)args[6];
+    if (!is_writable(args[6], type))
+        return unserved();
     if (!PyArray_IS_C_CONTIGUOUS(a6))
         return unserved();
     int64_t shape6[DIMS];
-    find_shape(a6, shape6);
+    const int ndim6 = find_shape(a6, shape6);
+    if (!have_same_shape(a6, a0))
+        return unserved();
     if (!are_apart(a6, a0))
         return unserved();
     if (!are_apart(a6, a1))
@@ -291,51 +449,51 @@ static PyObject *shim_words(PyObject *module, PyObject *const *args, Py_ssize_t 
         return unserved();
     if (!are_apart(a6, a5))
         return unserved();
+    size = more_of(size, a1);
+    size = more_of(size, a4);
+    size = more_of(size, a5);
+    size = more_of(size, a6);
     int status = 0;
-    size += elements_of(a1);
-    size += elements_of(a4);
-    size += elements_of(a5);
-    size += elements_of(a6);
     PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
     switch (type) {
     case NPY_BOOL:
-        status = words_b8(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_b8(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_UINT8:
-        status = words_u8(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_u8(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_INT8:
-        status = words_i8(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_i8(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_UINT16:
-        status = words_u16(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_u16(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_INT16:
-        status = words_i16(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_i16(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_UINT32:
-        status = words_u32(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_u32(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_INT32:
-        status = words_i32(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_i32(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_UINT64:
-        status = words_u64(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_u64(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_INT64:
-        status = words_i64(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_i64(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_FLOAT32:
-        status = words_f32(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_f32(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_FLOAT64:
-        status = words_f64(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_f64(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_COMPLEX64:
-        status = words_c64(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_c64(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     case NPY_COMPLEX128:
-        status = words_c128(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, a2, a3, PyArray_DATA(a4), PyArray_NDIM(a4), shape4, PyArray_DATA(a5), PyArray_NDIM(a5), shape5, PyArray_DATA(a6), PyArray_NDIM(a6), shape6);
+        status = words_c128(PyArray_DATA(a0), ndim0, shape0, PyArray_DATA(a1), ndim1, shape1, a2, a3, PyArray_DATA(a4), ndim4, shape4, PyArray_DATA(a5), ndim5, shape5, PyArray_DATA(a6), ndim6, shape6);
         break;
     }
     if (thread)
@@ -352,61 +510,324 @@ static PyObject *shim_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
         return unserved();
     PyArrayObject *const a0 = (PyArrayObject *)args[0];
     PyArrayObject *const a1 = (PyArrayObject *)args[1];
-    int64_t a2;
-    if (!to_int64(args[2], &a2))
-        return unserved();
     const int type = PyArray_TYPE(a0);
     if (type != NPY_INT64)
         return unserved();
-    if (PyArray_TYPE(a1) != type)
+    int64_t a2;
+    if (!to_int64(args[2], &a2))
         return unserved();
     int64_t shape0[DIMS];
+    const int ndim0 = find_shape(a0, shape0);
     int64_t strides0[DIMS];
-    if (!find_strides(a0, shape0, strides0))
+    if (!find_strides(a0, strides0))
+        return unserved();
+    if (PyArray_TYPE(a1) != type)
         return unserved();
     int64_t shape1[DIMS];
+    const int ndim1 = find_shape(a1, shape1);
     int64_t strides1[DIMS];
-    if (!find_strides(a1, shape1, strides1))
+    if (!find_strides(a1, strides1))
         return unserved();
     int64_t size = elements_of(a0);
-    if (!is_writable(args[3], type))
-        return unserved();
-    PyArrayObject *const a3 = (PyArrayObject *)args[3];
-    if (!is_in_order(a3))
-        return unserved();
+    PyArrayObject *a3;
+    if (args[3] == Py_None) {
+        if (!PyArray_IS_C_CONTIGUOUS(a0))
+            return unserved();
+        a3 = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(a0), PyArray_DIMS(a0), type);
+        if (!a3)
+            return NULL;
+    } else {
+        if (!is_writable(args[3], type))
+            return unserved();
+        a3 = (PyArrayObject *)args[3];
+        if (!is_in_order(a3) || !have_same_shape(a3, a0) ||
+            !are_apart(a3, a0) ||
+            !are_apart(a3, a1))
+            return unserved();
+        Py_INCREF(args[3]);
+    }
     int64_t shape3[DIMS];
+    const int ndim3 = find_shape(a3, shape3);
     int64_t strides3[DIMS];
-    if (!find_strides(a3, shape3, strides3))
+    if (!find_strides(a3, strides3))
+        {
+        Py_DECREF(a3);
         return unserved();
-    if (!are_apart(a3, a0))
-        return unserved();
-    if (!are_apart(a3, a1))
-        return unserved();
+    }
+    size = more_of(size, a1);
+    size = more_of(size, a3);
     int status = 0;
-    size += elements_of(a1);
-    size += elements_of(a3);
     PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
     switch (type) {
     case NPY_INT64:
-        status = rows_i64(PyArray_DATA(a0), PyArray_NDIM(a0), shape0, strides0, PyArray_DATA(a1), PyArray_NDIM(a1), shape1, strides1, a2, PyArray_DATA(a3), PyArray_NDIM(a3), shape3, strides3);
+        status = rows_i64(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2, PyArray_DATA(a3), ndim3, shape3, strides3);
         break;
     }
     if (thread)
         PyEval_RestoreThread(thread);
-    return finished("demo::rows", status, Py_NewRef(args[3]));
+    return finished("demo::rows", status, (PyObject *)a3);
+}
+
+/* demo::step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
+ * Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
+ */
+static PyObject *shim_step(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 12 || !PyArray_CheckExact(args[0]) || !is_readable(args[1]) || (args[2] != Py_None && !PyArray_CheckExact(args[2])) || (args[3] != Py_None && !is_readable(args[3])) || !PyArray_CheckExact(args[11]))
+        return unserved();
+    PyArrayObject *const a0 = (PyArrayObject *)args[0];
+    PyArrayObject *const a1 = (PyArrayObject *)args[1];
+    PyArrayObject *const a2 = args[2] == Py_None ? NULL : (PyArrayObject *)args[2];
+    PyArrayObject *const a3 = args[3] == Py_None ? NULL : (PyArrayObject *)args[3];
+    PyArrayObject *const a11 = (PyArrayObject *)args[11];
+    const int type = PyArray_TYPE(a0);
+    if (type != NPY_BOOL && type != NPY_UINT8 && type != NPY_INT8 && type != NPY_UINT16 && type != NPY_INT16 && type != NPY_UINT32 && type != NPY_INT32 && type != NPY_UINT64 && type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64 && type != NPY_COMPLEX64 && type != NPY_COMPLEX128)
+        return unserved();
+    int64_t v4 = 0;
+    if (args[4] != Py_None && !to_int64(args[4], &v4))
+        return unserved();
+    double v5[LISTED];
+    const double *a5 = NULL;
+    int64_t n5 = 0;
+    if (!to_doubles(args[5], v5, &a5, &n5))
+        return unserved();
+    scalar a6;
+    if (!to_scalar(args[6], type, &a6))
+        return unserved();
+    scalar a7;
+    if (args[7] != Py_None && !to_scalar(args[7], type, &a7))
+        return unserved();
+    const char *a8;
+    if (!to_text(args[8], &a8))
+        return unserved();
+    uint8_t v9[LISTED];
+    const uint8_t *a9 = NULL;
+    int64_t n9 = 0;
+    if (args[9] != Py_None && !to_bools(args[9], v9, &a9, &n9))
+        return unserved();
+    int64_t v10[LISTED];
+    const int64_t *a10 = NULL;
+    int64_t n10 = 0;
+    if (!to_int64s(args[10], v10, &a10, &n10))
+        return unserved();
+    if (!is_writable(args[0], type))
+        return unserved();
+    if (!is_in_order(a0))
+        return unserved();
+    int64_t shape0[DIMS];
+    const int ndim0 = find_shape(a0, shape0);
+    int64_t strides0[DIMS];
+    if (!find_strides(a0, strides0))
+        return unserved();
+    if (PyArray_TYPE(a1) != type)
+        return unserved();
+    int64_t shape1[DIMS];
+    const int ndim1 = find_shape(a1, shape1);
+    int64_t strides1[DIMS];
+    if (!find_strides(a1, strides1))
+        return unserved();
+    if (a2 && !is_writable(args[2], type))
+        return unserved();
+    if (a2 && !is_in_order(a2))
+        return unserved();
+    int64_t shape2[DIMS];
+    const int ndim2 = find_shape(a2, shape2);
+    int64_t strides2[DIMS];
+    if (!find_strides(a2, strides2))
+        return unserved();
+    if (a3 && PyArray_TYPE(a3) != NPY_BOOL)
+        return unserved();
+    int64_t shape3[DIMS];
+    const int ndim3 = find_shape(a3, shape3);
+    int64_t strides3[DIMS];
+    if (!find_strides(a3, strides3))
+        return unserved();
+    if (!is_writable(args[11], NPY_INT64))
+        return unserved();
+    if (!is_in_order(a11))
+        return unserved();
+    int64_t shape11[DIMS];
+    const int ndim11 = find_shape(a11, shape11);
+    int64_t strides11[DIMS];
+    if (!find_strides(a11, strides11))
+        return unserved();
+    int64_t size = elements_of(a0);
+    if (!are_apart(a0, a1))
+        return unserved();
+    if (a3 && !are_apart(a0, a3))
+        return unserved();
+    if (a2 && !are_apart(a2, a1))
+        return unserved();
+    if (a2 && a3 && !are_apart(a2, a3))
+        return unserved();
+    if (a2 && !are_apart(a2, a0))
+        return unserved();
+    if (!are_apart(a11, a1))
+        return unserved();
+    if (a3 && !are_apart(a11, a3))
+        return unserved();
+    if (!are_apart(a11, a0))
+        return unserved();
+    if (a2 && !are_apart(a11, a2))
+        return unserved();
+    size = more_of(size, a1);
+    size = more_of(size, a2);
+    size = more_of(size, a3);
+    size = more_of(size, a11);
+    int status = 0;
+    PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
+    switch (type) {
+    case NPY_BOOL:
+        status = step_b8(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.b8, args[7] == Py_None ? NULL : &a7.b8, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_UINT8:
+        status = step_u8(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.u8, args[7] == Py_None ? NULL : &a7.u8, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_INT8:
+        status = step_i8(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.i8, args[7] == Py_None ? NULL : &a7.i8, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_UINT16:
+        status = step_u16(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.u16, args[7] == Py_None ? NULL : &a7.u16, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_INT16:
+        status = step_i16(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.i16, args[7] == Py_None ? NULL : &a7.i16, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_UINT32:
+        status = step_u32(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.u32, args[7] == Py_None ? NULL : &a7.u32, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_INT32:
+        status = step_i32(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.i32, args[7] == Py_None ? NULL : &a7.i32, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_UINT64:
+        status = step_u64(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.u64, args[7] == Py_None ? NULL : &a7.u64, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_INT64:
+        status = step_i64(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.i64, args[7] == Py_None ? NULL : &a7.i64, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_FLOAT32:
+        status = step_f32(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.f32, args[7] == Py_None ? NULL : &a7.f32, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_FLOAT64:
+        status = step_f64(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.f64, args[7] == Py_None ? NULL : &a7.f64, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_COMPLEX64:
+        status = step_c64(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.c64, args[7] == Py_None ? NULL : &a7.c64, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    case NPY_COMPLEX128:
+        status = step_c128(PyArray_DATA(a0), ndim0, shape0, strides0, PyArray_DATA(a1), ndim1, shape1, strides1, a2 ? PyArray_DATA(a2) : NULL, ndim2, shape2, strides2, a3 ? PyArray_DATA(a3) : NULL, ndim3, shape3, strides3, args[4] == Py_None ? NULL : &v4, a5, n5, a6.c128, args[7] == Py_None ? NULL : &a7.c128, a8, a9, n9, a10, n10, PyArray_DATA(a11), ndim11, shape11, strides11);
+        break;
+    }
+    if (thread)
+        PyEval_RestoreThread(thread);
+    return finished("demo::step", status, Py_NewRef(Py_None));
+}
+
+/* demo::compared(Tensor self, Tensor other) -> Tensor
+ */
+static PyObject *shim_compared(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 3 || !is_readable(args[0]) || !is_readable(args[1]))
+        return unserved();
+    PyArrayObject *const a0 = (PyArrayObject *)args[0];
+    PyArrayObject *const a1 = (PyArrayObject *)args[1];
+    const int type = PyArray_TYPE(a0);
+    if (type != NPY_INT64 && type != NPY_FLOAT32)
+        return unserved();
+    if (!PyArray_IS_C_CONTIGUOUS(a0))
+        return unserved();
+    if (PyArray_TYPE(a1) != type)
+        return unserved();
+    if (!PyArray_IS_C_CONTIGUOUS(a1))
+        return unserved();
+    if (!have_same_shape(a1, a0))
+        return unserved();
+    int64_t size = elements_of(a0);
+    PyArrayObject *a2;
+    if (args[2] == Py_None) {
+        a2 = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(a0), PyArray_DIMS(a0), NPY_BOOL);
+        if (!a2)
+            return NULL;
+    } else {
+        if (!is_writable(args[2], NPY_BOOL))
+            return unserved();
+        a2 = (PyArrayObject *)args[2];
+        if (!PyArray_IS_C_CONTIGUOUS(a2) || !have_same_shape(a2, a0) ||
+            !are_blocks_apart(a2, a0, size) ||
+            !are_blocks_apart(a2, a1, size))
+            return unserved();
+        Py_INCREF(args[2]);
+    }
+    int status = 0;
+    PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
+    switch (type) {
+    case NPY_INT64:
+        status = compared_i64(size, PyArray_DATA(a0), PyArray_DATA(a1), PyArray_DATA(a2));
+        break;
+    case NPY_FLOAT32:
+        status = compared_f32(size, PyArray_DATA(a0), PyArray_DATA(a1), PyArray_DATA(a2));
+        break;
+    }
+    if (thread)
+        PyEval_RestoreThread(thread);
+    return finished("demo::compared", status, (PyObject *)a2);
+}
+
+/* demo::halve_(Tensor(a!) self) -> Tensor(a!)
+ */
+static PyObject *shim_halve(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2 || !is_readable(args[0]))
+        return unserved();
+    PyArrayObject *const a0 = (PyArrayObject *)args[0];
+    const int type = PyArray_TYPE(a0);
+    if (type != NPY_FLOAT32)
+        return unserved();
+    if (!PyArray_IS_C_CONTIGUOUS(a0))
+        return unserved();
+    int64_t size = elements_of(a0);
+    PyArrayObject *a1;
+    if (args[1] == Py_None) {
+        a1 = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(a0), PyArray_DIMS(a0), type);
+        if (!a1)
+            return NULL;
+    } else {
+        if (!is_writable(args[1], type))
+            return unserved();
+        a1 = (PyArrayObject *)args[1];
+        if (!PyArray_IS_C_CONTIGUOUS(a1) || !have_same_shape(a1, a0) ||
+            !are_blocks_apart(a1, a0, size))
+            return unserved();
+        Py_INCREF(args[1]);
+    }
+    int status = 0;
+    PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
+    switch (type) {
+    case NPY_FLOAT32:
+        status = halve_f32(size, PyArray_DATA(a0), PyArray_DATA(a1));
+        break;
+    }
+    if (thread)
+        PyEval_RestoreThread(thread);
+    return finished("demo::halve_", status, (PyObject *)a1);
 }
 
 static PyMethodDef methods[] = {
     {"axpy", (PyCFunction)(void (*)(void))shim_axpy, METH_FASTCALL, NULL},
     {"words", (PyCFunction)(void (*)(void))shim_words, METH_FASTCALL, NULL},
     {"rows", (PyCFunction)(void (*)(void))shim_rows, METH_FASTCALL, NULL},
+    {"step", (PyCFunction)(void (*)(void))shim_step, METH_FASTCALL, NULL},
+    {"compared", (PyCFunction)(void (*)(void))shim_compared, METH_FASTCALL, NULL},
+    {"halve", (PyCFunction)(void (*)(void))shim_halve, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static int set_up(PyObject *module)
 {
     import_array1(-1);
-    return PyModule_AddStringConstant(module, "DIGEST", "5faab0ad1ded333a");
+    return PyModule_AddStringConstant(module, "DIGEST", "c579407d34d86a86");
 }
 
 static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };

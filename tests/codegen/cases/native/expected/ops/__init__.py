@@ -11,6 +11,9 @@ FUNCTIONS: dict[str, str] = {
     "axpy": "ops",
     "words": "ops",
     "rows": "ops",
+    "step": "ops",
+    "compared": "ops",
+    "halve_": "ops",
     "axpy_": "ops",
 }
 _PARTS = [

@@ -8,7 +8,10 @@ FUNCTIONS: dict[str, str]
 __all__ = [
     "axpy",
     "axpy_",
+    "compared",
+    "halve_",
     "rows",
+    "step",
     "words",
 ]
 

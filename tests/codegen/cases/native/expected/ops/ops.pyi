@@ -2,16 +2,20 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "axpy",
     "axpy_",
+    "compared",
+    "halve_",
     "rows",
+    "step",
     "words",
 ]
 
@@ -58,6 +62,39 @@ def rows(a: A, a_shape: A, _b: int) -> A: ...
 def rows(a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
 @overload
 def rows(a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
+def step(
+    param: A,
+    grad: TensorLike,
+    state: A | None,
+    mask: TensorLike | None,
+    *,
+    count: int | None,
+    betas: Sequence[float],
+    by: Scalar,
+    limit: Scalar | None,
+    mode: str = "sum",
+    which: Sequence[bool] | None,
+    size: Sequence[int] | int,
+    out: A,
+) -> A:
+    """A function of everything that C takes."""
+
+@overload
+def compared(self: A, other: A) -> A: ...
+@overload
+def compared(input: A, other: A) -> A: ...
+@overload
+def compared(x1: A, x2: A) -> A: ...
+@overload
+def compared(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def compared(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def compared(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+@overload
+def halve_(self: A) -> A: ...
+@overload
+def halve_(input: A) -> A: ...
 @overload
 def axpy_(self: A, y: TensorLike, *, alpha: float = 1.0) -> A:
     """Return alpha * x + y, */ int evil_one; /* and no more.
@@ -105,6 +142,39 @@ class _rows_call:
 
 class _rows_operator(_rows_call, Operator): ...
 
+class _step_call:
+    def __call__(
+        _op,
+        param: A,
+        grad: TensorLike,
+        state: A | None,
+        mask: TensorLike | None,
+        *,
+        count: int | None,
+        betas: Sequence[float],
+        by: Scalar,
+        limit: Scalar | None,
+        mode: str = "sum",
+        which: Sequence[bool] | None,
+        size: Sequence[int] | int,
+        out: A,
+    ) -> A: ...
+
+class _step_operator(_step_call, Operator): ...
+
+class _compared_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _halve__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _halve__operator(_halve__call, Operator): ...
+
 class _axpy_out_operator(Operator):
     def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
 
@@ -112,6 +182,9 @@ class _axpy__call:
     def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
 
 class _axpy__operator(_axpy__call, Operator): ...
+
+class _compared_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _axpy_packet_call(Packet):
     @overload
@@ -133,6 +206,26 @@ class _words_packet(_words_call, Packet):
 class _rows_packet(_rows_call, Packet):
     default: _rows_operator
 
+class _step_packet(_step_call, Packet):
+    default: _step_operator
+
+class _compared_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _compared_packet(_compared_packet_call):
+    default: _compared_default_operator
+    out: _compared_out_operator
+
+class _halve__packet(_halve__call, Packet):
+    default: _halve__operator
+
 class _axpy__packet(_axpy__call, Packet):
     default: _axpy__operator
 
@@ -142,4 +235,7 @@ class Namespace:
     axpy: _axpy_packet
     words: _words_packet
     rows: _rows_packet
+    step: _step_packet
+    compared: _compared_packet
+    halve_: _halve__packet
     axpy_: _axpy__packet

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, dtypes, name_kernel, new_result, rules
+from opwright.abi import KnownForms, Tensor, dtypes, known_result, name_kernel, new_result, rules
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -17,6 +17,29 @@ def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
         result0 = np.amax(self_, dim, keepdims=keepdim)
         result1 = np.argmax(self_, dim, keepdims=keepdim)
         return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::largest", "CPU")
+        raise
+
+
+largest_default_dense_forms = KnownForms()
+
+
+# largest_default where simple tensors like these were planned before.
+def largest_default_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, dim, keepdim)
+        form = largest_default_dense_forms.get(key)
+        if form is None:
+            plan0 = rules.reduce(self_, dim, keepdim)
+            plan1 = rules.reduce(self_, dim, keepdim, dtype=dtypes.int64)
+            form = largest_default_dense_forms.learn(key, (plan0, plan1), self_)
+        if not form:
+            return largest_default(self, dim, keepdim)
+        result0 = np.amax(self_, dim, keepdims=keepdim)
+        result1 = np.argmax(self_, dim, keepdims=keepdim)
+        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
     except Exception as error:
         name_kernel(error, "demo::largest", "CPU")
         raise
@@ -47,6 +70,26 @@ def halve_default(self: Tensor, rounding: str | None) -> Tensor:
         plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
         (self_,) = plan.operands
         return new_result(plan, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2))
+    except Exception as error:
+        name_kernel(error, "demo::halve", "CPU")
+        raise
+
+
+halve_default_dense_forms = KnownForms()
+
+
+# halve_default where simple tensors like these were planned before.
+def halve_default_dense(self: Tensor, rounding: str | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.dtype, rounding)
+        form = halve_default_dense_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
+            form = halve_default_dense_forms.learn(key, plan, self_)
+        if not form:
+            return halve_default(self, rounding)
+        return known_result(form, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), self_)
     except Exception as error:
         name_kernel(error, "demo::halve", "CPU")
         raise

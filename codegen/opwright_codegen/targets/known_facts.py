@@ -1,0 +1,77 @@
+"""Operators whose plans are kept from call to call, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from opwright_codegen.bindings.bind import Binding, Inline, Named
+from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.formula.ast import Kind, Reference, walk
+from opwright_codegen.schema.model import Argument, SchemaKind
+from opwright_codegen.views.annotations import Tensors, tensors_in
+from opwright_codegen.views.names import BuiltinNames
+
+__all__ = ["KnownFacts", "key_parts", "known_facts"]
+
+# Types whose values are equal where they say the same; of numbers, 1 and 1.0 are equal, and plans differ.
+_EXACT: Final = frozenset(("int", "SymInt", "bool", "SymBool", "str", "ScalarType", "Device", "Layout", "MemoryFormat"))
+_NUMBERS: Final = frozenset(("Scalar", "number", "float", "SymFloat", "complex"))
+_TENSORS: Final = (Tensors.NONE, Tensors.ONE, Tensors.OPTIONAL, Tensors.LIST)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """A binding whose plans are kept. `planned` are the arguments that they depend on."""
+
+    planned: frozenset[str]
+    writes: bool = False
+    is_truth: bool = False
+    takes_plain_arrays: bool = False
+
+
+def known_facts(binding: Binding, key: str) -> KnownFacts | None:
+    """Return the facts of a binding, or None where its plans are not kept."""
+    kernel, meta, schema = binding.kernel, binding.meta, binding.view.schema
+    if key != "CPU" or not isinstance(meta, Plans) or not isinstance(kernel, Inline | Named):
+        return None
+    if schema.kind is not SchemaKind.FUNCTIONAL or any(str(found.type) != "Tensor" for found in schema.returns):
+        return None
+    held = {a.name: tensors_in(a.type) for a in schema.arguments}
+    is_listed = Tensors.LIST in held.values()
+    if not all(each in _TENSORS for each in held.values()) or (is_listed and not meta.is_list):
+        return None
+    if not any(each in (Tensors.ONE, Tensors.LIST) for each in held.values()):
+        return None
+    if any(name is None or held[name] not in (Tensors.ONE, Tensors.LIST) for name in meta.operands):
+        return None
+    nodes = [node for formula in meta.formulas for node in walk(formula) if isinstance(node, Reference)]
+    if any(node.kind is Kind.RULE and ":" in node.name for node in nodes):
+        return None  # a user's, of which more is not known
+    planned = frozenset(node.name for node in nodes if node.kind is Kind.ARGUMENT)
+    is_kept = all(
+        key_parts(argument, "", "", BuiltinNames(())) for argument in schema.arguments if argument.name in planned
+    )
+    return KnownFacts(planned) if is_kept else None
+
+
+def key_parts(argument: Argument, own: str, array: str, builtins: Mapping[str, str]) -> list[str]:
+    """Return the parts of the key that are about an argument; none where its type has none."""
+    is_tuple = builtins["tuple"]
+    match tensors_in(argument.type):
+        case Tensors.ONE:
+            return [f"{array}.shape", f"{array}.dtype"]
+        case Tensors.OPTIONAL:
+            return [f"None if {array} is None else ({array}.shape, {array}.dtype)"]
+        case Tensors.LIST:
+            return [f"{is_tuple}([(item.shape, item.dtype) for item in {array}])"]
+    text = str(argument.type)
+    name = text.removesuffix("?")
+    if name in _EXACT:
+        return [own]
+    if name in _NUMBERS:
+        return [f"{builtins['type']}({own})", own]
+    if name.startswith(("int[", "SymInt[")):
+        return [f"None if {own} is None else {is_tuple}({own})" if text.endswith("?") else f"{is_tuple}({own})"]
+    return []

@@ -1,0 +1,32 @@
+"""The fuzzer of C shims (`fuzzed_shims.py`), with few calls: in one thread, and in four.
+
+Without gcc and its sanitizers these tests are skipped; continuous integration has them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def has_sanitizers() -> bool:
+    command = ["cc", "-print-file-name=libasan.so"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:
+        return False
+    return Path(said).is_absolute()
+
+
+@pytest.mark.skipif(not has_sanitizers(), reason="there is no gcc, or no sanitizer")
+def test_no_call_reaches_beyond_its_arrays() -> None:
+    """All kernels are reached; a report of a sanitizer ends the program."""
+    program = Path(__file__).with_name("fuzzed_shims.py")
+    done = subprocess.run(
+        [sys.executable, program, "8000", "1", "4"], cwd=program.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "8000 calls of 12 kernels" in done.stdout
