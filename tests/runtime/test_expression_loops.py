@@ -331,6 +331,9 @@ def test_functions_are_near_their_definitions(native: ModuleType, name: str, dty
             expected = lgamma(np, x)
         found, expected = (each[(np.abs(x) > 1e-30) & (np.abs(x) < 1e6)] for each in (found, expected))
         np.testing.assert_allclose(found, expected, rtol=4e-6 if dtype == "float32" else 1e-12, atol=1e-6)
+    elif name == "logaddexp":  # where its terms cancel each other, little is left
+        step = float(np.finfo(kind).eps)
+        np.testing.assert_allclose(found, defined(name, *operands), rtol=4 * step, atol=4 * step)
     else:
         assert away(found, defined(name, *operands), kind) <= 3
 

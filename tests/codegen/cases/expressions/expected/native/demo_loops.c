@@ -10,6 +10,13 @@
 #define EACH_ALONE
 #endif
 
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wunknown-warning-option"
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#pragma clang diagnostic ignored "-Wpass-failed" /* not every loop can be computed several elements at once */
+#endif
+#pragma GCC diagnostic ignored "-Wtautological-compare" /* what an expression says is no slip of the pen */
+
 #include "mathematics.h"
 #include "demo_loops.h"
 

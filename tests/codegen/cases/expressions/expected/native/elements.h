@@ -117,10 +117,10 @@ ELEMENT int signbit_b8(uint8_t x) { (void)x; return 0; }
     ELEMENT T positive_##S(T x) { return x; }                                                                          \
     ELEMENT T square_##S(T x) { return x * x; }                                                                        \
     ELEMENT T reciprocal_##S(T x) { return 1 / x; }                                                                    \
-    ELEMENT T maximum_##S(T x, T y) { return (x > y) | (x != x) ? x : y; }                                             \
-    ELEMENT T minimum_##S(T x, T y) { return (x < y) | (x != x) ? x : y; }                                             \
-    ELEMENT T fmax_##S(T x, T y) { return (x >= y) | (y != y) ? x : y; }                                               \
-    ELEMENT T fmin_##S(T x, T y) { return (x <= y) | (y != y) ? x : y; }                                               \
+    ELEMENT T maximum_##S(T x, T y) { return x > y || x != x ? x : y; }                                                \
+    ELEMENT T minimum_##S(T x, T y) { return x < y || x != x ? x : y; }                                                \
+    ELEMENT T fmax_##S(T x, T y) { return x >= y || y != y ? x : y; }                                                  \
+    ELEMENT T fmin_##S(T x, T y) { return x <= y || y != y ? x : y; }                                                  \
     ELEMENT T clamp_##S(T x, T y, T z) { return minimum_##S(maximum_##S(x, y), z); }                                   \
     ELEMENT T relu_##S(T x) { return maximum_##S(x, 0); }                                                              \
     ELEMENT T sign_##S(T x) { return x != x ? x : (T)((x > 0) - (x < 0)); }                                            \

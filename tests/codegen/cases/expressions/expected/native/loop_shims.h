@@ -147,9 +147,9 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
     const int operands = loop->arrays, out = operands;
     struct loop_arrays arrays;
     union loop_number numbers[16];
-    PyObject *result = args[count - 1];
     if (count != operands + loop->numbers + 1)
         return unserved();
+    PyObject *result = args[count - 1];
     int is_dense = 1, is_same = 1;
     for (int a = 0; a < operands; a++) {
         PyArrayObject *const array = (PyArrayObject *)args[a];
