@@ -26,6 +26,7 @@ SUBJECTS = {
     "kernels": "Kernels and what meta says",
     "native": "Kernels in C",
     "expressions": "Expressions",
+    "cuda": "Kernels in CUDA",
     "derivatives": "Derivatives",
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings.bind import Binding, Looped, Native, backend_bindings
+from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
@@ -41,12 +41,14 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """The differences between the modules. Without a `library`, `xp` is a module of the runtime."""
+    """The differences between the modules. Without a `library`, `xp` is a module of the runtime. `native`: what is
+    imported for kernels in C or CUDA."""
 
     key: str
     xp: str
     library: str
     has_plain_arrays: bool
+    native: tuple[str, str, str] = ("..", MODULE, MODULE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,14 @@ def context(
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
-    if not any(isinstance(binding.kernel, Native | Looped) for binding in own):
+    if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
         words.discard(MODULE)
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
 
 def _builder(binding: Binding) -> type[ShimBuilder]:
     match binding.kernel:
-        case Native():
+        case Native() | CudaKernel():
             return NativeShimBuilder
         case Looped():
             return LoopShimBuilder
@@ -178,5 +180,5 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) 
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    extra += [("..", MODULE, MODULE)] if MODULE in words else []
+    extra += [backend.native] if MODULE in words else []
     return import_lines(words, whole, extra)

@@ -28,9 +28,9 @@ def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: 
     return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels, loops)), "kernels": lines}
 
 
-def ignored_context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel]) -> dict[str, object] | None:
+def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:
     """Return what the template shows; None where there is nothing to build."""
-    return {} if kernels or loops else None
+    return {} if kernels else None
 
 
 def _line(kernel: CKernel) -> str:
