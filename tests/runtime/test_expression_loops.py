@@ -131,7 +131,8 @@ def corners(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     info = ml_dtypes.finfo(dtype)
     found = [0.0, 1, 0.5, 1.5, 2.5, 3, 7, 1e3, float(info.max), float(info.tiny), float(info.smallest_subnormal)]
     found += [np.pi, 2.0**30 + 1, np.inf]
-    return np.array([*found, *(-each for each in found), np.nan]).astype(dtype)
+    with np.errstate(over="ignore"):
+        return np.array([*found, *(-each for each in found), np.nan]).astype(dtype)
 
 
 def triples(dtype: np.dtype[Any]) -> list[np.ndarray[Any, Any]]:
