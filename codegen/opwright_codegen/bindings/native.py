@@ -13,12 +13,13 @@ from typing import Final
 
 from opwright_codegen.bindings.metas import Meta, Plans
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.read.model import Operator
+from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.source import Span
+from opwright_codegen.views.names import Namer
 
-__all__ = ["Native", "NativeArgument", "NativeResult", "check_native_meta", "native_kernel"]
+__all__ = ["Native", "NativeArgument", "NativeResult", "check_native_meta", "loop_names", "native_kernel"]
 
 # The sorts of arguments that C functions take, by the types of schemas; those of which there may be lists.
 _SORTS: Final = {
@@ -99,6 +100,19 @@ def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
         raise SchemaError("native-argument", message, span, hint)
     assert base.convention is not None and base.dtypes  # rules say so
     return Native(name, base.name, base.convention, base.dtypes, arguments, results)
+
+
+def loop_names(operators: OperatorSet) -> dict[str, str]:
+    """Return what the loops of each expression are called, by the operator: no two the same, nor as a C kernel is."""
+    kernels = (kernel.text for operator in operators.operators.values() for _, kernel in operator.dispatch)
+    namer = Namer(text.strip().removeprefix("native:") for text in kernels if text.strip().startswith("native:"))
+    found = {}
+    for operator in operators.operators.values():
+        if operator.expression is not None:
+            name = operator.schema.name
+            wanted = f"{name.base}_{name.overload}" if name.overload else name.base
+            found[operator.name] = namer.claim(wanted.lstrip("_") or "loop")
+    return found
 
 
 def _argument(base: Operator, argument: Argument, span: Span) -> NativeArgument:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
@@ -19,6 +20,9 @@ from opwright_codegen.views.annotations import Side, Tensors, annotation, return
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import signature
+
+if TYPE_CHECKING:
+    from opwright_codegen.targets.loop_calls import LoopFacts
 
 __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
 
@@ -41,7 +45,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | NativeFacts | KnownFacts | None
+    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -51,7 +55,7 @@ def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, 
         match part:
             case Reference(Kind.DTYPE, "bool"):
                 return Verbatim("dtypes.bool_")
-            case Reference(Kind.RULE, name) if name in rules:
+            case Reference(Kind.RULE | Kind.FUNCTION, name) if name in rules:
                 return Verbatim(rules[name])
             case Reference(Kind.OPERATOR, name):
                 return Verbatim(functions[name])

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays import layouts
+from opwright.arrays.storage import new_array
 from opwright.errors import DispatchError, LibraryMissingError
 from opwright.plans.native_arguments import NativeArgument, is_in_order, share_memory
 from opwright.plans.plan import INTERNAL_OVERLAP, Plan
 
-__all__ = ["NativeKernel", "NativeLibrary", "NativeWriter"]
+__all__ = ["NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
 
 class NativeLibrary:
@@ -53,6 +54,10 @@ class NativeLibrary:
         """Return a function of the library; without one, a function that serves no call."""
         return _serve_nothing if self._module is None else getattr(self._module, name)
 
+    def loop(self, name: str) -> NativeLoop:
+        """Return the loops of an expression."""
+        return NativeLoop(self.function(name))
+
     def kernel(
         self,
         name: str,
@@ -74,6 +79,30 @@ class NativeLibrary:
 
 def _serve_nothing(*_: object) -> Any:
     return NotImplemented
+
+
+class NativeLoop:
+    """The loops of an expression, called with a plan, with operands and numbers. `fast` is their C shim.
+
+    The answer is NotImplemented where there is no library, and for what no loop takes.
+    """
+
+    __slots__ = ("fast",)
+
+    def __init__(self, fast: Callable[..., Any]) -> None:
+        self.fast = fast
+
+    def __call__(self, plan: Plan, *given: Any, out: Any = None) -> Any:
+        """Return the result, laid out as the plan says, or `out` where that is an array which C may write to."""
+        if out is not None and self.fast(*given, out) is not NotImplemented:
+            return out
+        form = plan.form
+        if self.fast is _serve_nothing or type(given[0]) is not np.ndarray:
+            return NotImplemented
+        made = np.empty(form.shape, form.produces)
+        if form.dtype is form.produces and made.strides != form.steps:
+            made = new_array(form.shape, form.strides, form.dtype, made)
+        return self.fast(*given, made)
 
 
 class _Native:
