@@ -18,6 +18,10 @@ __all__ = ["BuildError", "Compiler", "find_compiler"]
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
 
+# Nobody reads errno or the processor's floating-point flags behind a kernel. Without this, gcc makes vector instructions
+# of no loop that calls sqrt or chooses between two products; values stay as they are.
+_LANGUAGE = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math")
+
 
 class BuildError(Exception):
     """An error that keeps a library from being built. `output` is what the compiler said, to be shown as it is."""
@@ -42,7 +46,7 @@ class Compiler:
         # what is built runs on machines that others have.
         folders = (f"-I{include}", *(part for folder in self.system for part in ("-isystem", folder)))
         given = ("-MMD", "-MF", str(depfile), "-c", str(source), "-o", str(target))
-        return [*self.command, "-std=c11", "-fPIC", "-fvisibility=hidden", *self.flags, "-O3", *folders, *given]
+        return [*self.command, *_LANGUAGE, *self.flags, "-O3", *folders, *given]
 
     def link_command(self, objects: Sequence[Path], target: Path) -> list[str]:
         """Return the command that makes a library of objects."""
