@@ -30,7 +30,7 @@ ALLOWED = {
         "opwright_aten",
         "opwright_kernels",
     },
-    "opwright_codegen": {"lark", "jinja2", "yaml", "opwright_codegen"},
+    "opwright_codegen": {"lark", "jinja2", "yaml", "setuptools", "hatchling", "opwright_codegen"},
     "opwright_aten": {"numpy", "cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_kernels"},
     "opwright_pytest": {"pytest", "opwright"},
@@ -41,6 +41,11 @@ LAZY = {
     "opwright_aten": set(),
     "opwright_kernels": {"cupy"},
     "opwright_pytest": {"opwright"},
+}
+# Build backends, and the one module each that they call.
+BACKENDS = {
+    "setuptools": "opwright_codegen.hooks.setuptools_plugin",
+    "hatchling": "opwright_codegen.hooks.hatch_plugin",
 }
 # The modules that are imported when the first ShapeEnv is made.
 SYMPY = {
@@ -104,6 +109,8 @@ def test_packages_import_only_what_they_may(package: str) -> None:
                 continue
             if root == "sympy" and module in SYMPY:
                 continue
+            if root in BACKENDS and module != BACKENDS[root]:
+                wrong.append(f"{module} imports {target}")
             if root not in ALLOWED[package] or (eager and root in LAZY[package]):
                 wrong.append(f"{module} imports {target}")
     assert wrong == []

@@ -70,6 +70,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.explain import show_explanations
 
         return show_explanations(arguments.code, arguments.markdown, sys.stdout)
+    if arguments.command == "new":
+        from opwright_codegen.commands.new import new
+
+        return new(arguments.name, sys.stdout)
     if arguments.command == "table":
         from opwright_codegen.commands.show import table
 
@@ -117,6 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     inputs = _inputs()
 
+    command = commands.add_parser("new", help="write the folder of a project that works at once")
+    command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
+
     command = commands.add_parser("generate", parents=[inputs], help="write the package that schema files declare")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help="schema files; else those of [tool.opwright]")
     command.add_argument("-o", "--output", metavar="FOLDER", help="the package to write")
@@ -132,6 +139,8 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
     command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
+    command.add_argument("-j", "--jobs", type=_count, metavar="N", help="files at a time; else one for each core")
+    command.add_argument("--optional", action="store_true", help="exit 0 where there is no compiler: say so alone")
     command.set_defaults(schemas=(), check=False, diff=False, dry_run=False, depfile=None)
 
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
@@ -167,6 +176,13 @@ def _parser() -> argparse.ArgumentParser:
         schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None
     )  # all from the configuration
     return parser
+
+
+def _count(text: str) -> int:
+    """Return a number of at least 1. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
 
 
 def _inputs() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ __all__ = [
     "FakeKernelError",
     "GradcheckError",
     "GuardOnDataDependentError",
+    "LibraryMissingError",
     "LinAlgError",
     "OpCheckError",
     "RegistrationError",
@@ -29,6 +30,10 @@ class SchemaInferenceError(ValueError):
 
 class DispatchError(NotImplementedError):
     """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
+
+
+class LibraryMissingError(DispatchError):
+    """An operator whose kernel is in C, and whose library nobody has built."""
 
 
 class ArgumentError(DispatchError, TypeError):

@@ -25,7 +25,10 @@ ERRORS = {
         FUNC + "  meta: pointwize(self)\n" + CPU + "xp.sin(self)",
         "2:9: error: demo::f has no 'pointwize' to use here [unknown-name]",
     ),
-    "raw-kernel": (FUNC + CPU + "raw:sin.cu::fast_sin", "3:10: error: CUDA kernels are not built yet [raw-kernel]"),
+    "cuda-file": (
+        FUNC + "  meta: like(self)\n  convention: elementwise\n  dtypes: int8\n  dispatch: {CUDA: 'raw:sin.cu::f'}",
+        "5:21: error: there is no file 'sin.cu' [cuda-file]",
+    ),
     "meta-form": (FUNC + "  meta: self\n" + CPU + "xp.sin(self)", "2:9: error: 'meta' calls a rule [meta-form]"),
     "meta-count": (
         FUNC + "  meta: like(self), like(self)\n" + CPU + "xp.sin(self)",
@@ -46,6 +49,38 @@ ERRORS = {
     "autogen-composite": (
         "- func: demo::f(Tensor(a) self) -> Tensor(a)\n  autogen: f.out\n" + CPU + "self.T",
         "2:12: error: demo::f: 'autogen' makes no f.out: it is a view, or has no 'dispatch' [autogen-composite]",
+    ),
+}
+NATIVE = "\n  convention: contiguous\n  dtypes: float32\n"
+ERRORS |= {
+    "native-key": (
+        FUNC + "  dispatch:\n    CUDA: native:f" + NATIVE,
+        "3:11: error: a C kernel serves CPU, not CUDA [native-key]",
+    ),
+    "native-meta": (
+        FUNC + CPU + "native:f" + NATIVE,
+        "3:10: error: demo::f has no 'meta' by which the C kernel's results could be allocated [native-meta]",
+    ),
+    "native-dtype-of": (
+        FUNC + "  meta: like(self)\n" + CPU + "native:f" + NATIVE + "  dtype_of: {slef: int64}",
+        "7:14: error: demo::f has no Tensor 'slef' among arguments and results [native-dtype-of]",
+    ),
+    "native-no-dtype": (
+        FUNC + "  meta: like(self)\n" + CPU + "native:f" + NATIVE + "  dtype_of: {self: int64}",
+        "4:10: error: demo::f takes no Tensor, whose dtype would say which C function is called [native-argument]",
+    ),
+    "native-list": (
+        "- func: demo::f(Tensor self, Tensor[] others) -> Tensor\n  meta: like(self)\n" + CPU + "native:f" + NATIVE,
+        "4:10: error: demo::f: 'others' is a Tensor[], which C kernels do not take [native-argument]",
+    ),
+    "native-device": (
+        "- func: demo::f_(Tensor(a!) self, Device? where) -> Tensor(a!)\n" + CPU + "native:f" + NATIVE,
+        "3:10: error: demo::f_: 'where' is a Device?, which C kernels do not take [native-argument]",
+    ),
+    "native-results": (
+        "- func: demo::f(Tensor self, Tensor(a!) seen) -> Tensor\n" + CPU + "native:f" + NATIVE,
+        "3:10: error: demo::f writes arguments and returns something new, and a C function does one of the two "
+        "[native-results]",
     ),
 }
 

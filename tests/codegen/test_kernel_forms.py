@@ -14,6 +14,7 @@ from opwright_codegen.kernels.forms import (
     MetaFormulas,
     NamedKernel,
     NativeKernel,
+    NvccKernel,
     PathKernel,
     PathMeta,
     RawKernel,
@@ -38,6 +39,7 @@ SIN = Call(Attribute(Name("xp"), "sin"), (Name("self"),))
         ("kernels:axpy", PathKernel("kernels", "axpy")),
         ("native:axpy", NativeKernel("axpy")),
         ("raw:csrc/axpy.cu::axpy", RawKernel("csrc/axpy.cu", "axpy")),
+        ("nvcc:axpy.cu::axpy", NvccKernel("axpy.cu", "axpy")),
     ],
 )
 def test_kernel_forms(text: str, form: KernelForm) -> None:
@@ -65,6 +67,9 @@ def test_meta_forms(text: str, form: MetaForm) -> None:
         "native:a b",
         "raw:axpy.cu",
         "raw:../x;y::f",
+        "raw:axpy.cu::_axpy",
+        "raw:axpy.cu::while",
+        "nvcc:::f",
         "a:b:c",
         "pkg.lambda:f",
         "pkg:__init__",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +19,27 @@ from hypothesis import strategies as st
 from opwright_codegen.views.c_text import c_block, c_literal, c_name, c_namer
 
 NATIVE = Path(__file__).parent / "cases" / "native" / "expected" / "native"
-compiler = shutil.which("cc")  # continuous integration has one
-needs_compiler = pytest.mark.skipif(compiler is None, reason="there is no C compiler")
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+# (the environment with the oracle has clang, as `ziglang`)
+ZIG = [sys.executable, "-m", "ziglang"] if find_spec("ziglang") else []
+CLANG = ["clang"] if shutil.which("clang") else [*ZIG, "cc"] if ZIG else []
+CLANG_CXX = ["clang++"] if shutil.which("clang++") else [*ZIG, "c++"] if ZIG else []
+COMPILERS = [
+    pytest.param(["cc"], id="cc", marks=needs_compiler),
+    pytest.param(CLANG, id="clang", marks=pytest.mark.skipif(not CLANG, reason="there is no clang")),
+]
+CXX_COMPILERS = [
+    pytest.param(["c++"], id="c++", marks=pytest.mark.skipif(not shutil.which("c++"), reason="there is no c++")),
+    pytest.param(CLANG_CXX, id="clang++", marks=pytest.mark.skipif(not CLANG_CXX, reason="there is no clang")),
+]
 
 
-def compiled(folder: Path, text: str, *flags: str) -> Path:
+def compiled(folder: Path, text: str, *flags: str, compiler: Sequence[str] = ("cc",), ending: str = "c") -> Path:
     """Compile C with all warnings as errors, those about trigraphs and joined comments among them."""
-    (folder / "made.c").write_text(text, encoding="utf-8")
+    (folder / f"made.{ending}").write_text(text, encoding="utf-8")
     headers = (f"-I{NATIVE}", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include())
-    command = ["cc", "-std=c11", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, *headers, "-c", "made.c"]
+    command = [*compiler, "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, *headers, "-c", f"made.{ending}"]
+    command += ["-o", "made.o"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / "made.o"
@@ -36,11 +51,11 @@ def symbols(made: Path) -> set[str]:
     return {line.split()[-1] for line in found.splitlines() if not line.split()[-1].startswith(("Py", "_Py", "."))}
 
 
-@needs_compiler
-@pytest.mark.parametrize("flags", [(), ("-std=c99", "-trigraphs"), ("-O3",)])
-def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("flags", [("-std=c11",), ("-std=c99", "-trigraphs"), ("-std=c11", "-O3"), ("-std=gnu17",)])
+def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str, ...], compiler: list[str]) -> None:
     """The schema of the case has ends of comments, backslashes, trigraphs and quotes in its texts."""
-    made = compiled(tmp_path, (NATIVE / "demo_shims.c").read_text(encoding="utf-8"), *flags)
+    made = compiled(tmp_path, (NATIVE / "demo_shims.c").read_text(encoding="utf-8"), *flags, compiler=compiler)
     assert not [name for name in symbols(made) if "evil" in name]
     prototypes = set(re.findall(r"^int (\w+)\(", (NATIVE / "demo_kernels.h").read_text(encoding="utf-8"), re.MULTILINE))
     assert len(prototypes) == 1 + 2 + 13 + 1 + 13 + 2 + 1
@@ -54,9 +69,17 @@ def test_the_header_can_be_read_alone(tmp_path: Path) -> None:
     """Plain C: no type of Python or NumPy, and names of arguments that are words of C are others."""
     header = (NATIVE / "demo_kernels.h").read_text(encoding="utf-8")
     assert "Py" not in re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-    compiled(tmp_path, header + "int used;\n", "-Wpedantic")
+    compiled(tmp_path, header + "int used;\n", "-std=c11", "-Wpedantic")
     assert "int64_t _b" not in header
     assert "const float _Complex *int_, int int__ndim" in header
+
+
+@pytest.mark.parametrize("compiler", CXX_COMPILERS)
+def test_kernels_may_be_written_in_cxx(tmp_path: Path, compiler: list[str]) -> None:
+    """The header declares functions of C there, too."""
+    body = "int halve_f32(int64_t n, const float *self, float *out) { return n && self ? (int)*out : 0; }"
+    text = f'#include "demo_kernels.h"\n{body}\nint other() {{ return demo_fail(""); }}\n'
+    assert {"halve_f32", "demo_fail"} <= symbols(compiled(tmp_path, text, compiler=compiler, ending="cpp"))
 
 
 WORDS = [*"*/\\?\"'\n\r\t \x00\x0b\u2028\u202e%a<>=-()!ä", "*/", "??/", "/*", "//", "\\\n"]

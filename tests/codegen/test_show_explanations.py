@@ -25,7 +25,7 @@ MADE = {
     "derivatives/checks.py": {"auto-linear", "auto-element-wise"},
     "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
     | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
-    | {"unknown-convention"},  # of `read.native`
+    | {"unknown-convention", "unknown-launch-key", "unknown-grid"},  # of `read.native` and `read.launch`
     "formula/limits.py": {"not-allowed"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),

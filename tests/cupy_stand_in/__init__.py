@@ -2,8 +2,9 @@
 NumPy in the memory of the host.
 
 What CuPy refuses is refused: operands of NumPy, implicit conversion, unknown keywords, dtypes without a loop. Shapes,
-strides and views are CuPy's own. What it cannot show: that kernels compile, that they compute what NumPy computes, the
-order and rounding of parallel reductions, streams, several devices, memory that runs out.
+strides and views are CuPy's own. Kernels of `RawModule` are compiled as C++ and run on the CPU. What it cannot show:
+that CuPy's kernels compile, that they compute what NumPy computes, the order and rounding of parallel reductions,
+streams, several devices, memory that runs out.
 """
 
 from __future__ import annotations

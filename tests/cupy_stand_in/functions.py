@@ -11,6 +11,7 @@ import numpy as np
 
 from .arrays import from_numpy, ndarray, refuse_numpy, to_device, to_host
 from .memory import host_of
+from .raw import ATTRIBUTES, RawModule
 
 # These only look at metadata, so that CuPy's own serve.
 OWN = frozenset(
@@ -205,10 +206,12 @@ class _OnHost:
 class Device:
     """`cupy.cuda.Device`, of one GPU."""
 
-    def __init__(self, device: int = 0) -> None:
-        if device != 0:
+    attributes = ATTRIBUTES
+
+    def __init__(self, device: int | None = None) -> None:
+        if device not in (None, 0):
             raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
-        self.id = device
+        self.id = 0
 
     def __enter__(self) -> Device:
         return self
@@ -223,6 +226,12 @@ class Device:
         """Nothing: all work is done."""
 
 
+class Stream:
+    """`cupy.cuda.Stream`, the default one."""
+
+    ptr = 0
+
+
 # In place of CuPy's functions of these names, below `cupy`.
 MODELS: dict[str, Any] = {
     function.__name__: function
@@ -230,4 +239,5 @@ MODELS: dict[str, Any] = {
         asarray, array, ascontiguousarray, asnumpy, copyto, diagonal, take, take_along_axis, put_along_axis,
         lexsort, bincount, sort, argsort, from_dlpack,
     )
-} | {"asanyarray": asarray, "ndarray": ndarray, "cuda.Device": Device, "cuda.is_available": lambda: True}  # fmt: skip
+} | {"asanyarray": asarray, "ndarray": ndarray, "cuda.Device": Device, "cuda.is_available": lambda: True,
+     "RawModule": RawModule, "cuda.runtime.getDevice": lambda: 0, "cuda.get_current_stream": Stream}  # fmt: skip

@@ -30,7 +30,8 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
-LANGUAGES = {"", "c", "sh", "yaml", "toml", "python", *(f"{name} excerpt" for name in ("sh", "yaml", "toml", "python"))}
+LANGUAGES = {"", "c", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
+LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python")}
 
 
 class Block(NamedTuple):
@@ -132,6 +133,7 @@ SHELL = {
 RUN_ELSEWHERE = {
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",
+    ".venv/bin/opwright new": ".ci/run, and tests/test_new_project.py",
 }
 
 

@@ -123,7 +123,7 @@ def touching(header: str, kernels: dict[str, Any]) -> Iterator[str]:
 
 def make(folder: Path) -> list[str]:
     """Build the projects. Return the names of their packages."""
-    shutil.copytree(EXAMPLE, folder / "example", ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, folder / "example", ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     build(folder / "example", CFLAGS=FLAGS, LDFLAGS=FLAGS)
     touch = folder / "touch"
     touch.mkdir()
@@ -163,7 +163,8 @@ OTHERS: list[Any] = [
 ]  # fmt: skip
 FITTING: dict[str, list[Any]] = {
     "bool": [True, False], "int": [0, 1, 5, -3, 2**40], "float": [0.5, 2, float("inf")], "text": ["", "sum", "ä" * 300],
-    "bool[]": [[], (True, False), [True] * 16, np.zeros(40, bool)], "int[]": [[], [1], (3, 4), np.arange(40)],
+    "bool[]": [[], (True, False), [True] * 16, np.zeros(40, bool)],
+    "int[]": [[], [1], (3, 4), list(range(16)), list(range(17)), np.arange(40)],
     "float[]": [[], [0.5], (1, 2.5), list(map(float, range(16))), np.arange(40.0)],
     "b": [True, False], "u": [0, 200], "i": [0, -100], "f": [1, -2.5], "c": [1, 0.5, 1j],
 }  # fmt: skip

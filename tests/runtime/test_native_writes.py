@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no 
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The example under a name of its own."""
     folder = tmp_path_factory.mktemp("writes") / "project"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
     for path in (*folder.glob("*.*"), *folder.glob("csrc/*")):
         path.write_text(path.read_text().replace("native_demo", "writing_demo"))
     build(folder, CFLAGS="-Wall -Wextra -Werror")

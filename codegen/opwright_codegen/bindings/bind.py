@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from opwright_codegen.bindings.cuda import CudaKernel, check_cuda_meta, cuda_kernel
 from opwright_codegen.bindings.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
 from opwright_codegen.bindings.metas import Meta, MetaBinder, Plans, ViewOf
 from opwright_codegen.bindings.native import Native, check_native_meta, native_kernel
@@ -18,6 +19,7 @@ from opwright_codegen.kernels.forms import (
     KernelForm,
     NamedKernel,
     NativeKernel,
+    NvccKernel,
     PathKernel,
     RawKernel,
     kernel_form,
@@ -28,8 +30,8 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings", "bind",
-    "composite_bindings", "result_formulas",
+    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings",
+    "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -77,7 +79,7 @@ class Binding:
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | Native | VariantOf | FunctionalOf | Unbound
+    kernel: Inline | Named | Native | CudaKernel | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -111,7 +113,7 @@ def bind(
     return found
 
 
-_Bound = Inline | Named | Native | Unbound
+_Bound = Inline | Named | Native | CudaKernel | Unbound
 
 
 class _Binder:
@@ -126,6 +128,7 @@ class _Binder:
         self._view = view
         self._bound: dict[tuple[str, bool, Kernel], _Bound] = {}
         self._native: dict[str, str] = {}  # which operator has a C kernel
+        self._cuda: dict[str, str] = {}  # which has a CUDA kernel
         self.errors = Errors()
         self._metas = MetaBinder(rules, self.errors)
 
@@ -142,6 +145,8 @@ class _Binder:
                     _check_variant(operator, base, meta)
                 if isinstance(bound, Native):
                     check_native_meta(bound, meta, kernel.span)
+                if isinstance(bound, CudaKernel):
+                    check_cuda_meta(bound, meta, kernel.span)
                 if operator.autogen and not isinstance(bound, Unbound):
                     self._check_autogen(operator)
             except SchemaError as error:
@@ -241,9 +246,11 @@ class _Binder:
                 if self._native.setdefault(name, base.name) != base.name:
                     message = f"{self._native[name]} has the C kernel {name!r}, too"
                     raise SchemaError("native-twice", message, kernel.span, "give each operator a kernel of its own")
-            case RawKernel():
-                hint = "write the kernel in Python, over CuPy"
-                raise SchemaError("raw-kernel", "CUDA kernels are not built yet", kernel.span, hint)
+            case RawKernel(name=name) | NvccKernel(name=name):
+                bound = cuda_kernel(form, base, key, self._kernels, kernel.span)
+                if self._cuda.setdefault(name, base.name) != base.name:
+                    message = f"{self._cuda[name]} has the CUDA kernel {name!r}, too"
+                    raise SchemaError("cuda-twice", message, kernel.span, "give each operator a kernel of its own")
             case _:
                 assert_never(form)
         return bound

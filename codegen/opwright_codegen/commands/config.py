@@ -23,7 +23,7 @@ class Config:
     `output` is one folder, or one for each namespace. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
-    are C files and folders of them, by namespace.
+    are C files and folders of them, by namespace; with `native_required` no wheel is built without them.
     """
 
     root: Path
@@ -37,6 +37,7 @@ class Config:
     derivatives: Path | None = None
     gradients: tuple[str, ...] = ("opwright_kernels.gradients",)
     native: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    native_required: bool = False
     uses: tuple[str, ...] = ("opwright_aten",)
 
 
@@ -93,6 +94,7 @@ class _Reader:
             "gradients": self._texts,
             "uses": self._modules,
             "native": lambda key, value: self._native(key, value, root),
+            "native_required": self._boolean,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):

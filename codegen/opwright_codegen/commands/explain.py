@@ -23,7 +23,7 @@ _HEAD = """# Errors
 Every code of the generator's errors. The code stands in brackets behind the message.
 `opwright explain CODE` shows one of them. This page is what `opwright explain --markdown` prints.
 """
-_LANGUAGES = {".yaml": "yaml", ".py": "python", ".toml": "toml"}
+_LANGUAGES = {".yaml": "yaml", ".py": "python", ".toml": "toml", ".cu": "cuda"}
 
 
 def show_explanations(code: str | None, markdown: bool, out: TextIO) -> int:

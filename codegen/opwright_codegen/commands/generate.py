@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.commands.config import Config
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.freshness import fresh_folders, generator_files, keep_stamp, kernel_files, named_modules
+from opwright_codegen.output.freshness import (
+    fresh_folders,
+    generator_files,
+    keep_stamp,
+    kernel_files,
+    named_files,
+    named_modules,
+)
 from opwright_codegen.output.write import (
     MANIFEST,
     Changes,
@@ -41,7 +48,7 @@ class UsageError(Exception):
 @dataclass(frozen=True, slots=True)
 class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas;
-    `named` are the modules that schemas name by path, as far as they were read."""
+    `named` are the modules that schemas name by path, `files` the CUDA sources, as far as they were read."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -56,6 +63,7 @@ class Job:
     uses: tuple[str, ...] = ()
     project: Path | None = None
     named: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -86,12 +94,18 @@ class Job:
             raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
         return self.output[namespace]
 
+    def recall(self) -> None:
+        """Add what the schemas of the last run name: which that is, is known when they are read."""
+        self.named.update(named_modules(self.base))
+        self.files.update(named_files(self.base))
+
     def inputs(self) -> tuple[Path, ...]:
         """Return all files that the output follows from, those of the generator aside."""
         modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
         used = (path for package in self.used_packages() for path in package.files())
         settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
-        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings)
+        sources = map(Path, sorted(self.files))
+        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings, *sources)
 
     @property
     def data(self) -> tuple[Path, ...]:
@@ -143,7 +157,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
 def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
     start = time.perf_counter()
-    job.named.update(named_modules(job.base))
+    job.recall()
     inputs = job.inputs()
     folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
     if folders is not None:
@@ -153,6 +167,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
             print(f"{_shown(folder)}: up to date, {_count(count, 'file')}", file=out)
         return 0
     job.named.clear()
+    job.files.clear()
     found, times = _changes(job, arguments.force)
     inputs = job.inputs()
     looks_only = arguments.check or arguments.diff or arguments.dry_run
@@ -167,7 +182,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
             changes.apply()
     if not looks_only or not any(found):
         if not job.only:
-            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named)
+            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named, job.files)
         _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
     if arguments.diff:
         return 1 if arguments.check and any(found) else 0
@@ -238,7 +253,7 @@ def render_namespace(
         chosen,
         package,
         only=job.only or None,
-        kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages),
+        kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages, files=job.files),
         rules=KernelModules(job.rules, job.roots, of="rule", named=job.named, allowed=job.packages),
         strict=job.strict,
         derivatives=derivatives,

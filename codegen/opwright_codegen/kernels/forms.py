@@ -13,7 +13,8 @@ from opwright_codegen.source import Text
 
 __all__ = [
     "BatchForm", "FamilyBatch", "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
-    "PathBatch", "PathKernel", "PathMeta", "RawKernel", "ViewMeta", "batch_form", "kernel_form", "meta_form",
+    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "ViewMeta", "batch_form", "kernel_form",
+    "meta_form",
 ]  # fmt: skip
 
 
@@ -48,7 +49,15 @@ class NativeKernel:
 
 @dataclass(frozen=True, slots=True)
 class RawKernel:
-    """A kernel `raw:FILE::NAME`, in CUDA source."""
+    """A kernel `raw:FILE::NAME`, in CUDA source that is compiled when the program runs."""
+
+    file: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NvccKernel:
+    """A kernel `nvcc:FILE::NAME`, host functions in CUDA source that `opwright build` compiles."""
 
     file: str
     name: str
@@ -89,7 +98,7 @@ class PathBatch:
     name: str
 
 
-KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel
+KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel
 MetaForm = ViewMeta | MetaFormulas | PathMeta
 BatchForm = FamilyBatch | PathBatch
 
@@ -97,7 +106,7 @@ _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
 _PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
 _NATIVE = re.compile(r"native:([A-Za-z][A-Za-z0-9_]*)")  # names that begin with an underscore are often C's own
-_RAW = re.compile(rf"raw:([\w./-]+)::({_WORD})", re.ASCII)
+_CUDA = re.compile(r"(?:raw|nvcc):([\w./-]+)::([A-Za-z][A-Za-z0-9_]*)", re.ASCII)
 
 
 def kernel_form(text: Text) -> KernelForm:
@@ -110,8 +119,11 @@ def kernel_form(text: Text) -> KernelForm:
         (name,) = _parts(_NATIVE, "native:my_function", text)
         _refuse_keywords([name], text)
         return NativeKernel(name)
-    if written.startswith("raw:"):
-        return RawKernel(*_parts(_RAW, "raw:csrc/file.cu::my_kernel", text))
+    for word, form in (("raw", RawKernel), ("nvcc", NvccKernel)):
+        if written.startswith(f"{word}:") and not written.startswith(f"{word}::"):
+            file, name = _parts(_CUDA, f"{word}:csrc/file.cu::my_kernel", text)
+            _refuse_keywords([name], text)
+            return form(file, name)
     if path := _path(text):
         return PathKernel(*path)
     if _NAME.fullmatch(written) and written not in ("None", "True", "False"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
 from opwright_codegen.kernels.roles import plain, role_of
 from opwright_codegen.source import Source, Span
 
@@ -93,7 +94,8 @@ class KernelModules:
 
     `roots` are folders to look for modules in before the installed ones. A missing module raises SchemaError when a
     function is asked for. A path may name modules that are found in `roots`, those here, and those that are `allowed`
-    or in a package that is. Modules of functions that are asked for by their path are added to `named`.
+    or in a package that is. Modules of functions that are asked for by their path are added to `named`, CUDA sources
+    to `files`.
     """
 
     def __init__(
@@ -104,11 +106,13 @@ class KernelModules:
         of: str = "kernel",
         named: set[str] | None = None,
         allowed: Sequence[str] = (),
+        files: set[str] | None = None,
     ) -> None:
         self._modules = tuple(part for name in modules for part in parts_of(name))
         self._allowed = (*self._modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
+        self._files = files if files is not None else set()
         self._of = of
         self._code = of.replace(" ", "-")
 
@@ -167,6 +171,12 @@ class KernelModules:
                 hint = f"did you mean {module}:{near}?" if near else f"looked in {path.name}"
                 raise SchemaError(f"unknown-{self._code}", f"{module} has no function {name!r}", span, hint)
         raise _no_module(module, module, span, "a module of Python source is expected")
+
+    def cuda_file(self, path: str, header: str, span: Span) -> CudaFile:
+        """Return the CUDA source of that path, without the generated header. Raises SchemaError if there is none."""
+        found = read_cuda_file(path, self._roots, Path(span.source.path).parent, (header,), span)
+        self._files.update(map(str, found.files))
+        return found
 
     def _check_own(self, module: str, span: Span | None) -> None:
         """Refuse what is neither the project's nor named in its settings: a schema file alone can then run nothing."""

@@ -20,7 +20,7 @@ from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.modules import module_files, parts_of
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
 
-__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
+__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_files", "named_modules"]
 
 _STAMP = Path("__pycache__", "opwright.stamp")
 
@@ -56,13 +56,27 @@ def named_modules(base: Path) -> list[str]:
         return []
 
 
+def named_files(base: Path) -> list[str]:
+    """Return the CUDA sources that the schemas of the last run name, with what these include."""
+    try:
+        return [str(name) for name in _stamp(base)["files"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
 def keep_stamp(
-    base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path], named: Iterable[str] = ()
+    base: Path,
+    options: str,
+    inputs: Sequence[Path],
+    folders: Sequence[Path],
+    named: Iterable[str] = (),
+    files: Iterable[str] = (),
 ) -> None:
     """Remember that the folders are what a run with these options and inputs gives, some of which were `named`."""
     names = [_relative(folder, base) for folder in folders]
     with suppress(OSError, SchemaError):  # then the next run is slower
-        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names, "named": sorted(named)})
+        kept = {"hash": _hash(options, inputs, folders), "folders": names}
+        text = json.dumps({**kept, "named": sorted(named), "files": sorted(files)})
         (base / _STAMP).parent.mkdir(exist_ok=True)
         if not is_special(base / _STAMP):
             replace_file(base / _STAMP, text)

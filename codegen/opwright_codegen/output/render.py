@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
-
-from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
 from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import (
@@ -23,6 +21,10 @@ from opwright_codegen.targets import (
     autograd,
     batching,
     composites,
+    cuda_c,
+    cuda_index,
+    cuda_shims,
+    cuda_sources,
     custom_op,
     fakes,
     folders,
@@ -86,15 +88,16 @@ def render(
     for name, template, shown, context in (
         *_of_package(view, parts, skipped),
         *_of_parts(parts, gradients or KernelModules(())),
-        *_of_c(view, native_c.c_kernels(bindings), namespace),
+        *_of_c(view, native_c.c_kernels(bindings), cuda_c.cuda_functions(bindings), namespace),
+        *_of_cuda(view, cuda_c.cuda_functions(bindings), namespace),
     ):
         if _is_wanted(name, only):
             values = context()
             if values is not None:
                 header = _header(shown)
-                is_c = name.endswith((".c", ".h"))
+                is_c = name.endswith((".c", ".h", ".cu"))
                 shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
-                found[name] = _environment().get_template(template).render({**shared, **values})
+                found[name] = environment().get_template(template).render({**shared, **values})
     return dict(sorted(_with_folders(found, _header(view), namespace).items()))
 
 
@@ -102,12 +105,12 @@ def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_
     """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
     that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
-    return _environment().get_template(custom_op.TEMPLATE).render(context)
+    return environment().get_template(custom_op.TEMPLATE).render(context)
 
 
 def render_meta(bound: meta_formula.BoundMeta) -> str:
     """Return the function of a formula that is given at run time."""
-    return _environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
+    return environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
 
 
 _Context = Callable[[], Mapping[str, object] | None]
@@ -160,21 +163,51 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
         yield from ((name.replace("*", part.name), template, view, context) for name, template, context in contexts)
 
 
-def _of_c(view: NamespaceView, kernels: Sequence[native_c.CKernel], namespace: str) -> Iterator[_File]:
+def _of_c(
+    view: NamespaceView,
+    kernels: Sequence[native_c.CKernel],
+    cuda: Sequence[cuda_c.CudaFunctions],
+    namespace: str,
+) -> Iterator[_File]:
     """Yield the files of a package that has C kernels."""
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, namespace)
     yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, namespace)
-    yield native_index.IGNORED, native_index.IGNORED_TEMPLATE, view, lambda: native_index.ignored_context(kernels)
+    yield (
+        native_index.IGNORED,
+        native_index.IGNORED_TEMPLATE,
+        view,
+        lambda: native_index.ignored_context([*kernels, *cuda]),
+    )
+
+
+def _of_cuda(view: NamespaceView, kernels: Sequence[cuda_c.CudaFunctions], namespace: str) -> Iterator[_File]:
+    """Yield the files of a package that has CUDA kernels."""
+    yield (
+        cuda_sources.header_file(namespace),
+        cuda_sources.HEADER_TEMPLATE,
+        view,
+        lambda: cuda_sources.header_context(kernels, namespace),
+    )
+    for name, each in cuda_sources.files(kernels).items():
+        yield name, cuda_sources.TEMPLATE, view, partial(cuda_sources.context, each, kernels, namespace)
+    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, namespace)
+    yield cuda_shims.file(namespace), cuda_shims.TEMPLATE, view, lambda: cuda_shims.context(kernels, namespace)
+    yield (
+        cuda_shims.sources_file(namespace),
+        cuda_shims.SOURCES_TEMPLATE,
+        view,
+        lambda: cuda_shims.sources_context(kernels),
+    )
 
 
 def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
     """Return the files, and the `__init__.py` of folders that have none."""
-    template = _environment().get_template(folders.TEMPLATE)
+    template = environment().get_template(folders.TEMPLATE)
     made = {
         f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})
-        for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - _INDEXED)
+        for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - _indexed(found))
     }
     return {**found, **made}
 
@@ -184,7 +217,11 @@ def _is_wanted(name: str, only: Collection[str] | None) -> bool:
     return not only or not {name, name.partition(".")[0], name.partition("/")[0]}.isdisjoint(only)
 
 
-_INDEXED = frozenset((stubs.FOLDER, native_c.FOLDER))  # folders whose `__init__.py` is a target of its own
+def _indexed(found: Mapping[str, str]) -> set[str]:
+    """Return the folders whose `__init__.py` is a target of its own."""
+    return {stubs.FOLDER} | ({native_c.FOLDER} if native_index.FILE in found else set())
+
+
 # Paths stand in the first line of a file, where `coding: …` would choose its encoding; a line break ends a comment.
 _UNSAFE = re.compile(r"[^\w ./+,()@~-]+")
 
@@ -200,20 +237,3 @@ def _header(view: NamespaceView) -> str:
 def _in_c(header: str) -> str:
     """Return a comment of Python as one of C: no sign of it ends that."""
     return "/* " + "\n * ".join(line.removeprefix("# ") for line in header.splitlines()) + " */"
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=_loader(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
-def _loader() -> BaseLoader:
-    folder = files("opwright_codegen.templates")
-    return FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
 
-__all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "manifest_names", "replace_file"]
+__all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]
 
 MANIFEST = "manifest.json"
 _TEMPORARY = ".opwright-"
@@ -69,7 +69,7 @@ class Changes:
         if os.path.lexists(self.folder) and not self.folder.is_dir():
             raise SchemaError("foreign-file", f"{_shown(self.folder)} is no folder, and the output is one")
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self.folder):
+        with locked(self.folder):
             self._remove_leftovers()
             unnamed = [name for name in self.created if name not in self.named and name != MANIFEST]
             if unnamed:
@@ -254,8 +254,8 @@ def _remove(folder: Path, name: str) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one run at a time write to `folder`. Where the system has no such locks, files are still whole."""
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time write to `folder`. Where the system has no such locks, files are still whole."""
     try:
         import fcntl
     except ImportError:

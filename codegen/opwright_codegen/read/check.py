@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.read.autocast import AUTOCAST_RULES
 from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS
+from opwright_codegen.read.launch import LAUNCH_RULES
 from opwright_codegen.read.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.read.native import NATIVE_RULES
 from opwright_codegen.read.rule import Declared, Problem, Rule
@@ -214,6 +215,7 @@ RULES: Mapping[str, Rule] = {
     **STRUCTURED_RULES,
     **AUTOCAST_RULES,
     **NATIVE_RULES,
+    **LAUNCH_RULES,
     "no-default": _defaults_to_leave_out,
     "const-ref-out": _const_ref_without_out,
     "foreach-device-check": _foreach_devices,

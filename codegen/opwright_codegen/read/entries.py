@@ -9,6 +9,7 @@ from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.keys import UFUNC_KEYS
+from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
@@ -45,6 +46,7 @@ KEYS: Mapping[str, values.Reader] = {
     "convention": read_convention,
     "dtypes": read_dtypes,
     "dtype_of": read_dtype_of,
+    "launch": read_launch,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 

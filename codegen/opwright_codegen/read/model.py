@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
@@ -37,6 +38,29 @@ class UfuncLoop:
     dtypes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The launch of CUDA kernels: threads of a block, elements that a thread serves, options of the compiler.
+
+    `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
+    `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
+    one for each of the `rows`. `ndim`: how many dimensions the first array has, where a kernel serves no others.
+    """
+
+    threads: int = 256
+    elements: int = 1
+    shared: tuple[tuple[str, ...], ...] = ()
+    shared_limit: int = 0
+    grid: str = "elements"
+    ndim: int | None = None
+    options: tuple[str, ...] = ()
+
+    def shared_bytes(self, itemsize: int) -> int:
+        """Return the bytes of shared memory of a block, for elements of so many bytes."""
+        known = {"threads": self.threads, "itemsize": itemsize}
+        return sum(prod(known[word] if word in known else int(word) for word in term) for term in self.shared)
+
+
 class KeySpans(Mapping[str, tuple[Span, Span]]):
     """The places of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
@@ -63,7 +87,8 @@ class Operator:
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
-    `convention`, `dtypes` and `dtype_of` say how C kernels are called, and for what.
+    `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
+    them.
     `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -79,6 +104,7 @@ class Operator:
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
     dtype_of: tuple[tuple[Text, str], ...] = ()
+    launch: Launch | None = None
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

@@ -19,7 +19,7 @@ DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
-_NATIVE = re.compile(r"\s*native:(?!:)")  # `native::name` is the name of a kernel in C++
+_NATIVE = re.compile(r"\s*(?:native|raw|nvcc):(?!:)")  # `native::name` is the name of a kernel in C++
 _WIDER = {"float16": "float32", "half": "float32", "bfloat16": "float32"}
 
 read_convention = one_of("convention", CONVENTIONS)
@@ -85,7 +85,7 @@ def _has_convention(operator: Operator, _: Declared) -> Problem | None:
     if kernel is None or operator.convention is not None or "convention" in operator.spans:
         return None
     hint = f"add 'convention: elementwise', or one of {', '.join(CONVENTIONS[1:])}"
-    return Problem("the C kernel has no 'convention', which says how it is called", kernel.span, hint)
+    return Problem("the kernel has no 'convention', which says how it is called", kernel.span, hint)
 
 
 def _has_dtypes(operator: Operator, _: Declared) -> Problem | None:
@@ -93,7 +93,7 @@ def _has_dtypes(operator: Operator, _: Declared) -> Problem | None:
     is_wrong = operator.dtypes is None and "dtypes" in operator.spans  # which is said elsewhere
     if kernel is None or operator.dtypes or is_wrong:
         return None
-    message = "the C kernel has no 'dtypes', of which it has a function each"
+    message = "the kernel has no 'dtypes', of which it has a function each"
     return Problem(message, kernel.span, "add 'dtypes: float32, float64'")
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings.bind import Binding, Native, backend_bindings
+from opwright_codegen.bindings.bind import Binding, CudaKernel, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
@@ -40,12 +40,14 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """The differences between the modules. Without a `library`, `xp` is a module of the runtime."""
+    """The differences between the modules. Without a `library`, `xp` is a module of the runtime. `native`: what is
+    imported for kernels in C or CUDA."""
 
     key: str
     xp: str
     library: str
     has_plain_arrays: bool
+    native: tuple[str, str, str] = ("..", MODULE, MODULE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
-        is_native = isinstance(binding.kernel, Native) and builder is ShimBuilder  # (a fake calls no kernel)
+        is_real = builder is ShimBuilder  # (a fake calls no kernel)
+        is_native = is_real and isinstance(binding.kernel, (Native, CudaKernel))
         general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
@@ -100,7 +103,7 @@ def context(
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
-    if not any(isinstance(binding.kernel, Native) for binding in own):
+    if not any(isinstance(binding.kernel, (Native, CudaKernel)) for binding in own):
         words.discard(MODULE)
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
@@ -156,5 +159,5 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) 
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    extra += [("..", MODULE, MODULE)] if MODULE in words else []
+    extra += [backend.native] if MODULE in words else []
     return import_lines(words, whole, extra)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import Native
+from opwright_codegen.bindings.bind import CudaKernel, Native
 from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.fast_shims import FastShim
@@ -32,14 +32,14 @@ class NativeShimBuilder(ShimBuilder):
     def mentioned(self) -> set[str]:
         """Return the arguments that the kernel is given."""
         kernel = self.binding.kernel
-        assert isinstance(kernel, Native)
+        assert isinstance(kernel, (Native, CudaKernel))
         return {argument.name for argument in kernel.arguments}
 
     def kernel_call(self, out: str = "") -> Formula:
         kernel = self.binding.kernel
-        assert isinstance(kernel, Native)
+        assert isinstance(kernel, (Native, CudaKernel))
         arguments = [Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments]
-        if kernel.writes:
+        if isinstance(kernel, Native) and kernel.writes:
             return Call(Verbatim(f"{MODULE}.{kernel.name}"), tuple(arguments))
         plans = [f"plan{number}" for number in range(kernel.outputs)]
         plan = "plan" if kernel.outputs == 1 else f"({', '.join(plans)})"

@@ -26,7 +26,7 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
     return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels)), "kernels": lines}
 
 
-def ignored_context(kernels: Sequence[CKernel]) -> dict[str, object] | None:
+def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:
     """Return what the template shows; None where there is no C kernel."""
     return {} if kernels else None
 

@@ -18,7 +18,9 @@ _KEYWORDS: Final = (
     "void", "volatile", "while", "and", "and_eq", "bitand", "bitor", "catch", "class", "compl", "concept", "delete",
     "export", "friend", "mutable", "namespace", "new", "not", "not_eq", "operator", "or", "or_eq", "private",
     "protected", "public", "requires", "template", "this", "throw", "try", "typeid", "typename", "using", "virtual",
-    "xor", "xor_eq", "errno", "I", "NULL", "linux", "unix", "EOF", "int8_t", "int16_t", "int32_t", "int64_t",
+    "xor", "xor_eq", "char8_t", "char16_t", "char32_t", "co_await", "co_return", "co_yield", "const_cast", "consteval",
+    "constinit", "decltype", "dynamic_cast", "explicit", "noexcept", "reinterpret_cast", "static_cast", "wchar_t",
+    "errno", "I", "NULL", "linux", "unix", "EOF", "int8_t", "int16_t", "int32_t", "int64_t",
     "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "size_t",
 )  # fmt: skip
 # The ends and beginnings of comments, a backslash (before a line's end it joins lines), trigraphs: each in other signs.

@@ -42,6 +42,8 @@ class Writing:
         overlapping = [each for each in self._written if overlaps_itself(self._level.shadow(each))]
         if overlapping or self.shared():
             self._run()
+        # An `out` of another shape is given memory of its own.
+        overlapping = [each for each in overlapping if self._out(each)[0].shape == self._level.shadow(each).shape]
         if overlapping and (self._operator.base not in _SAME or not array_of(overlapping[0]).steps):
             raise RuntimeError(
                 f"functionalize: {self._operator.name} would write to a tensor of shape {list(overlapping[0].shape)} "

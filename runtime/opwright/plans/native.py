@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays import layouts
-from opwright.errors import DispatchError
+from opwright.errors import DispatchError, LibraryMissingError
 from opwright.plans.native_arguments import NativeArgument, is_in_order, share_memory
 from opwright.plans.plan import INTERNAL_OVERLAP, Plan
 
@@ -24,10 +24,12 @@ class NativeLibrary:
 
     def __init__(self, package: str, folder: str, name: str, digest: str) -> None:
         self.problem = ""
+        self._error: type[DispatchError] = DispatchError
         self._module: ModuleType | None = None
         path = Path(folder, f"{name}.abi3.so")
         if not path.is_file():
             self.problem = "its library has not been built: run `opwright build`"
+            self._error = LibraryMissingError
             return
         loader = ExtensionFileLoader(f"{package}.{name}", str(path))
         spec = spec_from_loader(loader.name, loader)
@@ -42,6 +44,10 @@ class NativeLibrary:
             self.problem = "its library was built from other schemas: run `opwright build`, and start Python anew"
             return
         self._module = module
+
+    def refuse(self, operator: str) -> DispatchError:
+        """Return the error of a call that the library would serve, if there were one."""
+        return self._error(f"{operator} has a C kernel, and {self.problem}")
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return a function of the library; without one, a function that serves no call."""
@@ -100,7 +106,7 @@ class _Native:
 
     def _check_library(self) -> None:
         if self._library.problem:
-            raise DispatchError(f"{self._operator} has a C kernel, and {self._library.problem}")
+            raise self._library.refuse(self._operator)
 
     def _arrays(self, given: Sequence[Any]) -> list[tuple[NativeArgument, Any]]:
         """Return the arrays that are there, each with its argument."""

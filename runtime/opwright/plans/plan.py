@@ -199,6 +199,8 @@ class Plan:
         if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if not layouts.same_shape(array.shape, form.shape):
+            if form.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
+                self._check_own_overlap(array)
             resize(out, form.shape, form.strides)
             if array.size:
                 _warn_of_resize(form.shape, array.shape)

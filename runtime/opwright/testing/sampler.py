@@ -30,7 +30,7 @@ from opwright.arrays.dtypes import (
 )
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet
-from opwright.errors import DispatchError, FakeKernelError
+from opwright.errors import DispatchError, FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
 from opwright.tensors.tensor import Tensor
 from opwright.testing.arguments import draw
@@ -94,7 +94,7 @@ def samples(
     `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
     `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,
     `empty`, `size 1`. Without `by_fakes` the operator alone judges, and not its fake kernel before it. Raises
-    DispatchError for a name that is no operator.
+    DispatchError for a name that is no operator, and for one whose library has not been built.
     """
     if isinstance(op, Packet):
         for operator in op.operators.values():
@@ -143,6 +143,8 @@ def _is_taken(operator: Operator, sample: Sample) -> bool:
         try:
             real = sample.copied()
             operator(*real.args, **real.kwargs)
+        except LibraryMissingError:  # no other arguments help
+            raise
         except Exception:
             return False
     return True

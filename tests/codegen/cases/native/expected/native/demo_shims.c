@@ -2,7 +2,9 @@
 /* Between Python and the C kernels of demo.
  * A shim serves what a C function takes as it is; to all else it answers NotImplemented, and the Python shim prepares
  * the operands, or words the error. */
+#ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
+#endif
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <Python.h>

@@ -1,0 +1,74 @@
+"""Target `native/cuda.py`: the CUDA kernels as Python calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright_codegen.bindings.cuda import SUFFIXES, CudaKernel
+from opwright_codegen.read.model import Launch
+from opwright_codegen.targets.cuda_c import CudaFunctions, cuda_digest
+from opwright_codegen.targets.cuda_shims import module
+from opwright_codegen.targets.cuda_sources import source_name
+from opwright_codegen.targets.native_c import FOLDER
+from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.operators import tuple_text
+
+__all__ = ["FILE", "TEMPLATE", "context"]
+
+FILE = f"{FOLDER}/cuda.py"
+TEMPLATE = "cuda_index.py.j2"
+
+
+def context(kernels: Sequence[CudaFunctions], namespace: str) -> dict[str, object] | None:
+    """Return what the template shows; None where there is no CUDA kernel."""
+    if not kernels:
+        return None
+    raw = [each.kernel for each in kernels if each.kernel.raw]
+    host = [each.kernel for each in kernels if not each.kernel.raw]
+    sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
+    loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
+    library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
+    names = ["CudaSource", "LaunchRule"] if raw else []
+    return {
+        "imports": ", ".join(sorted([*names, *(["CudaHostKernel", "NativeLibrary"] if host else [])])),
+        "has_library": bool(host),
+        "modules": [_made(name, source) for source, name in sources.items()] + library,
+        "kernels": [
+            _line(each.kernel, sources[_source(each.kernel)] if each.kernel.raw else "") for each in kernels
+        ],
+    }  # fmt: skip
+
+
+def _source(kernel: CudaKernel) -> tuple[str, tuple[str, ...]]:
+    return source_name(kernel), kernel.launch.options
+
+
+def _made(name: str, source: tuple[str, tuple[str, ...]]) -> str:
+    file, options = source
+    return bracketed(f"{name} = CudaSource(", ["__file__", quoted(file), tuple_text(list(map(quoted, options)))], ")")
+
+
+def _line(kernel: CudaKernel, source: str) -> str:
+    named = zip(kernel.dtypes, kernel.functions, strict=True)
+    functions = bracketed("{", [f"{quoted(dtype)}: {quoted(name)}" for dtype, name in named], "}", 4, 1)
+    arguments = tuple_text([f"({quoted(argument.name)}, {quoted(argument.sort)})" for argument in kernel.arguments])
+    items = [quoted(kernel.operator), quoted(kernel.convention), functions, arguments, str(kernel.outputs)]
+    if kernel.raw:
+        return bracketed(f"{kernel.name} = {source}.kernel(", [*items, _launch(kernel)], ")")
+    return bracketed(f"{kernel.name} = CudaHostKernel(", ["_LIBRARY", *items], ")")
+
+
+def _launch(kernel: CudaKernel) -> str:
+    """Return the launch as it is declared, shared memory for each dtype."""
+    launch, default = kernel.launch, Launch()
+    said = [
+        f"{name}={getattr(launch, name)}"
+        for name in ("threads", "elements", "shared_limit", "ndim")
+        if getattr(launch, name) != getattr(default, name)
+    ]
+    shared = [launch.shared_bytes(SUFFIXES[dtype][1]) for dtype in kernel.dtypes]
+    if any(shared):
+        said.append(f"shared={tuple_text(list(map(str, shared)))}")
+    if launch.grid != default.grid:
+        said.append(f"grid={quoted(launch.grid)}")
+    return f"LaunchRule({', '.join(said)})"

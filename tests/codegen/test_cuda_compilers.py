@@ -1,0 +1,178 @@
+"""What compilers for GPUs say of generated CUDA sources: NVRTC from its wheel, which needs no driver, and nvcc.
+
+Without NVRTC (`pip install --group cuda-tests`) and without nvcc nothing here runs; continuous integration has NVRTC.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import keyword
+import re
+import shutil
+import subprocess
+import sysconfig
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opwright_codegen.cli import main
+
+HERE = Path(__file__).parent
+EXPECTED = HERE / "cases" / "cuda" / "expected" / "native"
+EXAMPLE = HERE.parents[1] / "examples" / "native"
+NVCC = shutil.which("nvcc")
+
+
+def nvrtc() -> Any:
+    """Return NVRTC's library; None where it is not installed."""
+    try:
+        files = metadata.files("nvidia-cuda-nvrtc") or ()
+    except metadata.PackageNotFoundError:
+        return None
+    found = next((file for file in files if re.search(r"libnvrtc\.so", file.name)), None)
+    return None if found is None else ctypes.CDLL(str(found.locate()))
+
+
+NVRTC = nvrtc()
+needs_cpp = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+needs_one = pytest.mark.skipif(NVRTC is None and NVCC is None, reason="needs NVRTC: pip install --group cuda-tests")
+
+
+def compiled_by_nvrtc(text: str, *options: str) -> tuple[str, set[str]]:
+    """Return what NVRTC says, and the kernels that the program has."""
+    program = ctypes.c_void_p()
+    assert NVRTC.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"made.cu", 0, None, None) == 0
+    given = (ctypes.c_char_p * (len(options) + 1))(b"--std=c++17", *(option.encode() for option in options))
+    status = NVRTC.nvrtcCompileProgram(program, len(given), given)
+    log, made = (_text_of(program, what) for what in ("ProgramLog", "PTX"))
+    NVRTC.nvrtcDestroyProgram(ctypes.byref(program))
+    return log, set() if status else set(re.findall(r"\.entry (\w+)", made))
+
+
+def _text_of(program: Any, what: str) -> str:
+    size = ctypes.c_size_t()
+    if getattr(NVRTC, f"nvrtcGet{what}Size")(program, ctypes.byref(size)) or not size.value:
+        return ""
+    text = ctypes.create_string_buffer(size.value)
+    getattr(NVRTC, f"nvrtcGet{what}")(program, text)
+    return text.value.decode()
+
+
+def compiled_by_nvcc(text: str, folder: Path, *options: str) -> tuple[str, set[str]]:
+    """Return what nvcc says, and the kernels that the program has."""
+    (folder / "made.cu").write_text(text, encoding="utf-8")
+    headers = ("-I", str(EXPECTED), "-isystem", sysconfig.get_path("include"))
+    command = [str(NVCC), "-std=c++17", "-ptx", *options, *headers, "made.cu", "-o", "made.ptx"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    made = (folder / "made.ptx").read_text() if done.returncode == 0 else ""
+    return done.stdout + done.stderr, set(re.findall(r"\.entry (\w+)", made))
+
+
+def sayings(text: str, folder: Path, *options: str) -> list[tuple[str, set[str]]]:
+    """What each compiler that there is says."""
+    found = [compiled_by_nvrtc(text, *options)] if NVRTC is not None else []
+    return found + ([compiled_by_nvcc(text, folder, *options)] if NVCC is not None else [])
+
+
+@needs_one
+@pytest.mark.parametrize(
+    "name, options, kernels",
+    [
+        ("csrc_axpy.cu", ("--use_fast_math", "-DFACTOR=2"), {"axpy_f32", "axpy_f64"}),
+        ("csrc_rows.cu", (), {"row_sums_f32", "row_sums_f64"}),
+    ],
+)
+def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[str, ...], kernels: set[str]) -> None:
+    """Hostile text of the schema is no code: kernels are those of the project, and nothing is warned of."""
+    text = (EXPECTED / name).read_text(encoding="utf-8")
+    for log, found in sayings(text, tmp_path, *options):
+        assert log == ""
+        assert found == kernels
+
+
+@needs_one
+def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
+    monkeypatch.chdir(folder)
+    assert main(["generate"]) == 0
+    found = set()
+    for path in sorted((folder / "native_demo" / "native").glob("csrc_*.cu")):
+        for log, kernels in sayings(path.read_text(encoding="utf-8"), tmp_path):
+            assert log == ""
+            found |= kernels
+    assert found == {"axpy_f32", "axpy_f64", "moments_f32", "moments_f64"}
+
+
+@needs_one
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("int64_t i = first_of_thread()", "int64_t i = first()", r"csrc/axpy\.cu\(8\): error: .*\"first\""),
+        ("return (int64_t)blockIdx.x", "return blockIdy.x", r"csrc/shared\.cuh\(5\): error: .*\"blockIdy\""),
+        ("double alpha, float *out)\n{", "float alpha, float *out)\n{", r"axpy_f32 has another prototype in demo_cu"),
+        ("__global__ void axpy_f64(", 'extern "C" __global__ void axpy_f64(int, ', r"csrc/axpy\.cu\(17\): error"),
+    ],
+    ids=["a name", "an included file", "another type", "linkage"],
+)  # fmt: skip
+def test_errors_are_at_lines_of_the_project(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (EXPECTED / "csrc_axpy.cu").read_text(encoding="utf-8")
+    head, body = text.split('#line 1 "csrc/axpy.cu"')
+    assert old in body
+    for log, kernels in sayings(f'{head}#line 1 "csrc/axpy.cu"{body.replace(old, new)}', tmp_path):
+        assert re.search(said, log), log
+        assert not kernels
+
+
+# What C++ and CUDA have of their own, where it may be an argument of an operator.
+WORDS = """
+alignas alignof asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await co_return
+co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
+dynamic_cast else enum explicit export extern final float for friend goto if import in inline int long module mutable
+namespace new noexcept nullptr operator or_eq override private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw try
+typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq and_eq not_eq n
+stream int64_t uint8_t size_t float2 double2 dim3 opwright_sizes threadIdx blockIdx warpSize cudaStream_t NULL errno I
+linux
+x x_shape x_ndim out out_strides __global _Bool
+"""
+
+
+@needs_cpp
+@pytest.mark.parametrize("form, convention", [("raw", "elementwise"), ("raw", "strided"), ("nvcc", "contiguous")])
+def test_any_name_of_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, convention: str) -> None:
+    """Names that mean something in C++ or CUDA are others in prototypes: headers compile, for each dtype."""
+    known = [word for word in WORDS.split() if not keyword.iskeyword(word)]
+    entries, functions = [], []
+    for place, word in enumerate(known):
+        entries.append(
+            f"- func: demo::f{place}(Tensor {word}, int other) -> Tensor\n  meta: like({word})\n"
+            f"  dispatch: {{CUDA: '{form}:f.cu::f{place}'}}\n  convention: {convention}\n  dtypes: float32, complex64\n"
+        )
+        functions += [f"f{place}_f32", f"f{place}_c64"]
+    monkeypatch.chdir(tmp_path)
+    Path("ops.yaml").write_text("".join(entries), encoding="utf-8")
+    Path("f.cu").write_text("// the functions, as far as this test goes\n" + "\n".join(functions), encoding="utf-8")
+    assert main(["generate", "ops.yaml", "-o", "words_ops"]) == 0
+    header = tmp_path / "words_ops" / "native" / "demo_cuda.h"
+    stand_in = HERE.parent / "cupy_stand_in" / "cuda_on_cpu.h"
+    command = ["c++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-include", str(stand_in), str(header)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for log, _ in sayings(header.read_text(encoding="utf-8"), tmp_path):
+        assert log == ""
+
+
+@needs_one
+def test_headers_and_host_functions(tmp_path: Path) -> None:
+    """The header is read by NVRTC, and by nvcc with the shims and the project's functions."""
+    header = (EXPECTED / "demo_cuda.h").read_text(encoding="utf-8")
+    for log, _ in sayings(header, tmp_path):
+        assert log == ""
+    if NVCC is not None:
+        for path in (EXPECTED / "demo_cuda_shims.cu", HERE / "cases" / "cuda" / "csrc" / "words.cu"):
+            log, found = compiled_by_nvcc(path.read_text(encoding="utf-8"), tmp_path, "-Xcompiler", "-Wall,-Wextra")
+            assert log == ""
+            assert all("twice" in name for name in found)
