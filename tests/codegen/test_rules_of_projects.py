@@ -27,6 +27,12 @@ from opwright.plans.plan import Plan
 def start_of(self: Any, count: int) -> Plan:
     return Plan(rules.like(self[:count]).form, (self,))
 """
+SETTINGS = """\
+[tool.opwright]
+schemas = ["ops.yaml"]
+output = "ruled_ops"
+rules = ["opwright.rules", "own_rules"]
+"""
 PROGRAM = """\
 import numpy as np
 import opwright
@@ -42,8 +48,7 @@ with FakeTensorMode():
 
 
 def test_rules_beside_ours_are_called_where_they_are_defined(tmp_path: Path) -> None:
-    settings = '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "ruled_ops"\nrules = ["opwright.rules", "own_rules"]\n'
-    files = {"ops.yaml": SCHEMA, "own_rules.py": RULES, "pyproject.toml": settings, "program.py": PROGRAM}
+    files = {"ops.yaml": SCHEMA, "own_rules.py": RULES, "pyproject.toml": SETTINGS, "program.py": PROGRAM}
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "opwright_codegen.cli", "generate"]

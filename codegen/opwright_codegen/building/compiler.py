@@ -18,8 +18,8 @@ __all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler", "python_he
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
 
-# Nobody reads errno or the processor's floating-point flags behind a kernel. Without this, gcc makes vector instructions
-# of no loop that calls sqrt or chooses between two products; values stay as they are.
+# Nobody reads errno or the processor's floating-point flags behind a kernel. Else gcc makes vector instructions of no
+# loop that calls sqrt or chooses between two products. Values stay as they are.
 _LANGUAGE = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math")
 
 

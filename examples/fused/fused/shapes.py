@@ -19,6 +19,8 @@ def column_of(x: Any) -> Plan:
 
 def like_rows(x: Any, grad_y: Any, mean: Any, rstd: Any, weight: Any | None) -> Plan:
     """Plan a result like `x`, row-major. Raises RuntimeError where another operand does not fit to it."""
+    if not x.ndim:
+        raise RuntimeError("x needs a last dimension, but its shape is ()")
     _same("grad_y", grad_y.shape, x.shape)
     _same("mean", mean.shape, x.shape[:-1])
     _same("rstd", rstd.shape, x.shape[:-1])
@@ -30,15 +32,16 @@ def like_rows(x: Any, grad_y: Any, mean: Any, rstd: Any, weight: Any | None) -> 
 def loss_of_rows(logits: Any, target: Any) -> Plan:
     """Plan a loss for each row. Raises RuntimeError unless each row of logits has a target."""
     if not logits.ndim or logits.shape[-1] == 0:
-        raise RuntimeError(f"logits need a last dimension of one class or more, but their shape is {_text(logits.shape)}")
+        raise RuntimeError(f"logits need one class or more, in their last dimension, but got {_text(logits.shape)}")
     _same("target", target.shape, logits.shape[:-1])
     return _with(row_of(logits), logits, target)
 
 
 def like_logits(logits: Any, target: Any, grad_loss: Any, lse: Any) -> Plan:
     """Plan a result like `logits`, row-major. Raises RuntimeError unless each row has a number of all others."""
-    for name, operand in (("target", target), ("grad_loss", grad_loss), ("lse", lse)):
-        _same(name, operand.shape, logits.shape[:-1])
+    row_of_classes = loss_of_rows(logits, target)
+    for name, operand in (("grad_loss", grad_loss), ("lse", lse)):
+        _same(name, operand.shape, row_of_classes.shape)
     return _like(logits, target, grad_loss, lse)
 
 
