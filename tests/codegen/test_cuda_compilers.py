@@ -107,6 +107,26 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_one
+def test_the_example_of_fused_operators_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its sources: also those that its schema does not name, since their operators take what `raw:` does not."""
+    folder = tmp_path / "fused"
+    shutil.copytree(EXAMPLE.with_name("fused"), folder, ignore=shutil.ignore_patterns("fused_ops", "__pycache__", ".*"))
+    monkeypatch.chdir(folder)
+    assert main(["generate"]) == 0
+    found = set()
+    for path in sorted((folder / "csrc").glob("*.cu")):
+        # The header has prototypes of operators that the schema serves on CUDA; they make names C's.
+        text = path.read_text(encoding="utf-8").replace("__global__", 'extern "C" __global__')
+        for header in (folder / "fused_ops" / "native" / "fused_cuda.h", folder / "csrc" / "block.cuh"):
+            text = text.replace(f'#include "{header.name}"', header.read_text(encoding="utf-8"))
+        for log, kernels in sayings(text, tmp_path):
+            assert log == ""
+            found |= kernels
+    names = ("layer_norm", "layer_norm_backward", "cross_entropy", "cross_entropy_backward", "rotary", "adamw_step")
+    assert found == {f"{name}_{dtype}" for name in names for dtype in ("f32", "f64")}
+
+
+@needs_one
 @pytest.mark.parametrize(
     "old, new, said",
     [
