@@ -165,6 +165,7 @@ PEERS = {
 
 
 @pytest.mark.oracle
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", PEERS)
 def test_gradients_at_corners_are_pytorchs(made: ModuleType, name: str) -> None:
     """Ties, zeros, infinities, NaN: the same gradients."""
