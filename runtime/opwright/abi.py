@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
     from opwright.plans.device_kernels import CudaHostKernel, CudaSource
+    from opwright.plans.device_loops import CudaLoop
     from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
@@ -119,6 +120,7 @@ _LATER: Final = {
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
     "opwright.plans.device_kernels": ("CudaHostKernel", "CudaSource"),
+    "opwright.plans.device_loops": ("CudaLoop",),
     "opwright.plans.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
@@ -127,7 +129,7 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "Along", "ByHand", "CudaHostKernel", "CudaSource", "DType", "Declarations", "Device", "Edge", "Elementwise",
+    "Along", "ByHand", "CudaHostKernel", "CudaLoop", "CudaSource", "DType", "Declarations", "Device", "Edge", "Elementwise",
     "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout",
     "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
     "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",

@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY
 
 HERE = Path(__file__).parent
-EXPECTED = HERE / "cases" / "cuda" / "expected" / "native"
+CASES = HERE / "cases"
+EXPECTED = CASES / "cuda" / "expected" / "native"
 EXAMPLE = HERE.parents[1] / "examples" / "native"
 NVCC = shutil.which("nvcc")
 
@@ -90,6 +92,60 @@ def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[st
     for log, found in sayings(text, tmp_path, *options):
         assert log == ""
         assert found == kernels
+
+
+@needs_one
+def test_expressions_of_the_golden_case(tmp_path: Path) -> None:
+    """For each dtype a kernel over dense operands, and one that walks others; text of the schema is no code."""
+    found = {}
+    for path in sorted((CASES / "expressions" / "expected" / "native").glob("*.loops.cu")):
+        for log, kernels in sayings(as_compiled(path), tmp_path, "--fmad=false"):
+            assert log == ""
+            found[path.name.split(".")[0]] = kernels
+    dtypes = {"axpy": "f16 bf16 f32 f64 i64", "spread": "f16 bf16 f32 f64", "bits": "u8 i16 u64", "either": "f32",
+              "truth": "b8"}  # fmt: skip
+    assert found == {
+        name: {f"loop_{name}_{dtype}{end}" for dtype in suffixes.split() for end in ("", "_strided")}
+        for name, suffixes in dtypes.items()
+    }
+
+
+def as_compiled(path: Path) -> str:
+    """The text that `CudaSource` makes of the file of an expression."""
+    return "\n".join(each.read_text(encoding="utf-8") for each in (path.with_name("device.elements.cu"), path))
+
+
+@needs_one
+def test_every_function_of_expressions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in an expression, for every dtype that it computes; in operators whose names are those of elements."""
+    monkeypatch.chdir(tmp_path)
+    entries = []
+    for kind, dtypes in (("f", "float16, bfloat16, float32, float64"), ("i", INTEGERS), ("b", "bool")):
+        for function in (each for each in FUNCTIONS.values() if kind in each.kinds and each.name != "power"):
+            signs = [sign for sign, name in (UNARY if function.count == 1 else OPERATORS).items() if name == function.name]
+            operands = ["x == y", "x", "y"] if function.name == "where" else ["x", "y", "x"][: function.count]
+            plain = f"{function.name}({', '.join(operands)})"
+            signed = signs[0].join(operands if function.count == 2 else ["", *operands]) if signs else plain
+            entries.append((f"{function.name}_{kind}", signed, dtypes))
+    entries += [("power_f", "x ** y", "float32, float64"), ("power_i", "x ** 2", INTEGERS), ("add", "x + y", "float32")]
+    Path("ops.yaml").write_text(
+        "".join(
+            f"- func: all::{name}(Tensor x{', Tensor y' * ('y' in text)}) -> Tensor\n  kernel: '{text}'\n"
+            f"  dtypes: {dtypes}\n"
+            for name, text, dtypes in entries
+        )
+    )
+    assert main(["generate", "ops.yaml", "-o", "all_ops"]) == 0
+    native = tmp_path / "all_ops" / "native"
+    paths = sorted(native.glob("*.loops.cu"))
+    text = "\n".join(path.read_text() for path in (native / "device.elements.cu", *paths))
+    assert len(paths) == len(entries)
+    for log, kernels in sayings(text, tmp_path, "--fmad=false"):
+        assert log == ""
+        assert len(kernels) > 2 * len(entries)
+
+
+INTEGERS = "uint8, int8, uint16, int16, uint32, int32, uint64, int64"
 
 
 @needs_one
