@@ -129,8 +129,8 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "Along", "ByHand", "CudaHostKernel", "CudaLoop", "CudaSource", "DType", "Declarations", "Device", "Edge", "Elementwise",
-    "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout",
+    "Along", "ByHand", "CudaHostKernel", "CudaLoop", "CudaSource", "DType", "Declarations", "Device", "Edge",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout",
     "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
     "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
     "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace", "check_no_gradient",

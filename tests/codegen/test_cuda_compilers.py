@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
-from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY
+from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Result
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
@@ -117,35 +117,38 @@ def as_compiled(path: Path) -> str:
 
 @needs_one
 def test_every_function_of_expressions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each in an expression, for every dtype that it computes; in operators whose names are those of elements."""
+    """All that compute a kind of dtypes, in one expression of values and one of truths."""
     monkeypatch.chdir(tmp_path)
     entries = []
-    for kind, dtypes in (("f", "float16, bfloat16, float32, float64"), ("i", INTEGERS), ("b", "bool")):
-        for function in (each for each in FUNCTIONS.values() if kind in each.kinds and each.name != "power"):
-            signs = [sign for sign, name in (UNARY if function.count == 1 else OPERATORS).items() if name == function.name]
-            operands = ["x == y", "x", "y"] if function.name == "where" else ["x", "y", "x"][: function.count]
-            plain = f"{function.name}({', '.join(operands)})"
-            signed = signs[0].join(operands if function.count == 2 else ["", *operands]) if signs else plain
-            entries.append((f"{function.name}_{kind}", signed, dtypes))
-    entries += [("power_f", "x ** y", "float32, float64"), ("power_i", "x ** 2", INTEGERS), ("add", "x + y", "float32")]
-    Path("ops.yaml").write_text(
-        "".join(
-            f"- func: all::{name}(Tensor x{', Tensor y' * ('y' in text)}) -> Tensor\n  kernel: '{text}'\n"
-            f"  dtypes: {dtypes}\n"
-            for name, text, dtypes in entries
-        )
-    )
+    for kind, dtypes in (("f", "bfloat16, float64"), ("i", "int8, uint64"), ("b", "bool")):
+        known = [each for each in FUNCTIONS.values() if kind in each.kinds]
+        for sort, sign in (("values", "+"), ("truths", "|")):
+            texts = [
+                _call(each.name, each.count, kind) for each in known if (each.result is Result.TRUTH) == (sign == "|")
+            ]
+            text = f" {sign} ".join(texts)
+            entries.append(
+                f"- func: all::{sort}_{kind}(Tensor x, Tensor y) -> Tensor\n  kernel: '{text}'\n  dtypes: {dtypes}\n"
+            )
+    Path("ops.yaml").write_text("".join(entries))
     assert main(["generate", "ops.yaml", "-o", "all_ops"]) == 0
     native = tmp_path / "all_ops" / "native"
     paths = sorted(native.glob("*.loops.cu"))
     text = "\n".join(path.read_text() for path in (native / "device.elements.cu", *paths))
-    assert len(paths) == len(entries)
-    for log, kernels in sayings(text, tmp_path, "--fmad=false"):
-        assert log == ""
-        assert len(kernels) > 2 * len(entries)
+    log, kernels = sayings(text, tmp_path, "--fmad=false")[0]
+    assert log == ""
+    assert len(kernels) == 2 * 2 * (2 + 2 + 1)
 
 
-INTEGERS = "uint8, int8, uint16, int16, uint32, int32, uint64, int64"
+def _call(name: str, count: int, kind: str) -> str:
+    """A call of a function of expressions, or its sign between operands."""
+    if name == "power" and kind == "i":
+        return "x ** 2"
+    operands = ["x == y", "x", "y"] if name == "where" else ["x", "y", "x"][:count]
+    sign = next((sign for sign, named in (UNARY if count == 1 else OPERATORS).items() if named == name), None)
+    if sign is None:
+        return f"{name}({', '.join(operands)})"
+    return f"({sign}x)" if count == 1 else f"(x {sign} y)"
 
 
 @needs_one

@@ -28,9 +28,7 @@ import opwright
 from opwright_codegen.expressions.typed import numbers_of
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
-pytestmark = pytest.mark.skipif(
-    not cupy_stand_in.HAS_GPU and raw.COMPILER is None, reason="there is no C++ compiler"
-)
+pytestmark = pytest.mark.skipif(not cupy_stand_in.HAS_GPU and raw.COMPILER is None, reason="there is no C++ compiler")
 # Each takes a second or two to compile; what elements compute is held against NumPy by the tests of loops in C, too.
 CHOSEN = ("float_0", "float_3", "integer_0", "integer_3", "bool_0")
 ENTRIES = """

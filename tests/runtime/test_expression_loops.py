@@ -6,13 +6,16 @@ Without a C compiler these tests are skipped; continuous integration has one.
 from __future__ import annotations
 
 import importlib
+import keyword
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +35,7 @@ from expression_samples import (
     triples,
 )
 
+from opwright_codegen.cli import main
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.functions import FUNCTIONS, Result
 from opwright_codegen.expressions.typed import numbers_of
@@ -43,6 +47,8 @@ UNARY = [
     for name, found in FUNCTIONS.items()
     if found.count == 1 and found.result is Result.FLOAT and name not in ("floor", "ceil", "trunc", "round")
 ]
+TEMPLATES = Path(__file__).parents[2] / "templates"
+HEADERS = ("elements", "mathematics", "strided", "loop_shims")
 BINARY = ["power", "hypot", "atan2", "logaddexp"]
 
 
@@ -220,3 +226,18 @@ def test_negative_exponents_of_integers_are_numpys_error(native: ModuleType) -> 
 def test_fmax_and_fmin_leave_nan_out(native: ModuleType, name: str) -> None:
     x, y = (corners(np.dtype("f4"))[:, None], corners(np.dtype("f4")))
     np.testing.assert_array_equal(getattr(native, f"f_{name}").fast(x, y, None), getattr(np, name)(x, y))
+
+
+def test_any_name_of_an_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loop is called as what loops are built upon: operators may have all names that stand there."""
+    monkeypatch.chdir(tmp_path)
+    headers = [path.read_text() for path in (TEMPLATES / f"native_{name}.h.j2" for name in HEADERS)]
+    words = {word for text in headers for word in re.findall(r"\b[a-z]\w+\b", text)}
+    names = words | {part for word in words for part in (word.partition("_")[2], word.rpartition("_")[0])}
+    known = sorted(name for name in names if re.fullmatch(r"[a-z](\w*[a-z0-9])?", name) and not keyword.iskeyword(name))
+    entry = "- func: names::{0}(Tensor x) -> Tensor\n  kernel: x + 1\n  dtypes: float32\n"
+    Path("ops.yaml").write_text("".join(map(entry.format, known)))
+    assert main(["generate", "ops.yaml", "-o", "names_ops"]) == 0
+    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "names_ops/native/names_loops.c"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.expressions.expression import Expression
-from opwright_codegen.expressions.typed import Applied, Argument, Cast, Node, Number, Sort, literal_of, nodes, numbers_of
+from opwright_codegen.expressions.typed import (
+    Applied,
+    Argument,
+    Cast,
+    Node,
+    Number,
+    Sort,
+    literal_of,
+    nodes,
+    numbers_of,
+)
 from opwright_codegen.formula.ast import Constant, Formula
 
 __all__ = ["CTypes", "c_form", "fits", "is_in_c", "may_refuse", "types_of"]

@@ -21,9 +21,7 @@ FILE = f"{FOLDER}/cuda.py"
 TEMPLATE = "cuda_index.py.j2"
 
 
-def context(
-    kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], namespace: str
-) -> dict[str, object] | None:
+def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
     """Return what the template shows; None where there is neither a CUDA kernel nor an expression."""
     if not kernels and not loops:
         return None
@@ -32,7 +30,11 @@ def context(
     sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
     loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
     library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
-    names = [*(["CudaSource"] if raw or loops else []), *(["CudaLoop"] if loops else []), *(["LaunchRule"] if raw else [])]
+    names = [
+        *(["CudaSource"] if raw or loops else []),
+        *(["CudaLoop"] if loops else []),
+        *(["LaunchRule"] if raw else []),
+    ]
     return {
         "imports": ", ".join(sorted([*names, *(["CudaHostKernel", "NativeLibrary"] if host else [])])),
         "has_library": bool(host),

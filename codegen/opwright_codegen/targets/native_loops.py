@@ -52,8 +52,8 @@ class LoopKernel:
 
     @property
     def symbol(self) -> str:
-        """Return what C calls the table of its loops."""
-        return f"loop_{self.name}"
+        """Return what C calls the table of its loops: as nothing else is called."""
+        return f"loops_of_{self.name}"
 
     def own_dtypes(self) -> Iterator[str]:
         """Yield the dtypes that loops are written for."""
@@ -142,7 +142,7 @@ def _shown(kernel: LoopKernel) -> dict[str, object]:
 
 
 def _function(kernel: LoopKernel, dtype: str) -> str:
-    return f"{kernel.name}_{types_of(dtype).suffix}"
+    return f"{kernel.name}_loop_{types_of(dtype).suffix}"
 
 
 def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:

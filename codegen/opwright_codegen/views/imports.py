@@ -19,9 +19,9 @@ _MODULES = {
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
-        "ADINPLACEORVIEW", "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaSource", "DENSE_CPU", "DENSE_CUDA",
-        "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule",
-        "GRAD", "Generator", "INTS", "Kernel", "KnownForms", "LaunchRule", "Layout", "Leading", "MemoryFormat",
+        "ADINPLACEORVIEW", "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaLoop", "CudaSource", "DENSE_CPU",
+        "DENSE_CUDA", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded",
+        "ForwardRule", "GRAD", "Generator", "INTS", "Kernel", "KnownForms", "LaunchRule", "Layout", "Leading", "MemoryFormat",
         "NOT_GIVEN", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral",
         "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "WRITE_BITS",
         "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace", "check_no_gradient",
