@@ -2,10 +2,10 @@
 
 Note [Loops in CUDA]
 An expression is a file of its own, so that the first call compiles that one alone: for each dtype a kernel over dense
-operands, and one that walks others by their strides (Note [Conventions of CUDA kernels]). What all are built upon stands
-in one file, whose text `CudaSource` puts before. Half and bfloat16 are computed in float. Sums of products are not
-fused, so that results are those of the loops in C. A kernel cannot refuse an element: powers of integers, which NumPy
-refuses where the exponent is negative, stay with CuPy, but for those of literals.
+operands, and one that walks others by their strides (Note [Conventions of CUDA kernels]). What all are built upon
+stands in one file, whose text `CudaSource` puts before. Half and bfloat16 are computed in float. Sums of products are
+not fused, so that results are those of the loops in C. A kernel cannot refuse an element: powers of integers, which
+NumPy refuses where the exponent is negative, stay with CuPy, but for those of literals.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def files(kernels: Sequence[LoopKernel]) -> Iterator[tuple[str, str, dict[str, o
     if kernels:
         yield f"{FOLDER}/{_ELEMENTS}", "cuda_elements.cu.j2", {}
     for kernel in kernels:
-        shown = {"comment": c_block(kernel.declaration), "loops": [_shown(kernel, dtype) for dtype in kernel.dtypes]}
+        loops = [_shown(kernel, dtype) for dtype in kernel.dtypes]
+        shown: dict[str, object] = {"comment": c_block(kernel.declaration), "loops": loops}
         yield f"{FOLDER}/{_source(kernel)}", "cuda_loops.cu.j2", shown
 
 
