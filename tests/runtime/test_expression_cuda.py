@@ -178,6 +178,29 @@ def test_operators(package: ModuleType, dtype: str) -> None:
         ops.axpy(first, opwright.ones(3, device="cuda"))
 
 
+def test_transposed_operands_are_dense(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are walked as they lie, and the result lies so, too."""
+    from opwright.abi import CudaLoop
+
+    launched = []
+    real = CudaLoop._run
+
+    def recorded(self: Any, launch: Any) -> None:
+        launched.append(launch.function)
+        real(self, launch)
+
+    monkeypatch.setattr(CudaLoop, "_run", recorded)
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for order in ((2, 0, 1), (1, 2, 0), (2, 1, 0), (0, 2, 1)):
+        turned = opwright.as_tensor(cupy.asarray(x)).permute(order)
+        found = package.ops.axpy(turned, turned)
+        np.testing.assert_array_equal(found.numpy(force=True), 2 * x.transpose(order))
+        assert found.stride() == turned.stride()
+    assert launched == ["loop_axpy_f32"] * 4
+    package.ops.axpy(turned, turned[:1])
+    assert launched[4:] == ["loop_axpy_f32_strided"]
+
+
 def test_names_of_the_module(package: ModuleType) -> None:
     """An operator may be called as what the module imports."""
     found = package.ops.dirname(opwright.ones(2, device="cuda"))

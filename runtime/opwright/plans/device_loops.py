@@ -43,8 +43,18 @@ class CudaLoop(CudaKernel):
         self._is_broken = False
 
     def __call__(self, plan: Plan | Sequence[Plan], *given: Any, out: Any = None) -> Any:
-        """Return the result: `out`, where that is an array which the kernel may write to."""
-        return self.fast(*given, out)
+        """Return the result, laid out as the plan says where the operands are, or `out`, where that is an array which
+        the kernel may write to."""
+        form = (plan if isinstance(plan, Plan) else plan[0]).form
+        arrays, numbers = given[: self._count], given[self._count :]
+        order = sorted(range(len(form.shape)), key=lambda dim: -form.strides[dim])
+        is_in_order = all(dim == place for place, dim in enumerate(order))
+        if out is not None or is_in_order or any(getattr(array, "shape", None) != form.shape for array in arrays):
+            return self.fast(*given, out)
+        result = self.fast(*(array.transpose(order) for array in arrays), *numbers, None)
+        if result is NotImplemented:
+            return result
+        return result.transpose(sorted(range(len(order)), key=order.__getitem__))
 
     def fast(self, *given: Any) -> Any:
         """Return the result for arrays, numbers, and an array for the result or None. Raises ValueError for shapes that
