@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Result
 
 HERE = Path(__file__).parent
-EXPECTED = HERE / "cases" / "cuda" / "expected" / "native"
+CASES = HERE / "cases"
+EXPECTED = CASES / "cuda" / "expected" / "native"
 EXAMPLE = HERE.parents[1] / "examples" / "native"
 NVCC = shutil.which("nvcc")
 
@@ -90,6 +92,63 @@ def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[st
     for log, found in sayings(text, tmp_path, *options):
         assert log == ""
         assert found == kernels
+
+
+@needs_one
+def test_expressions_of_the_golden_case(tmp_path: Path) -> None:
+    """For each dtype a kernel over dense operands, and one that walks others; text of the schema is no code."""
+    found = {}
+    for path in sorted((CASES / "expressions" / "expected" / "native").glob("*.loops.cu")):
+        for log, kernels in sayings(as_compiled(path), tmp_path, "--fmad=false"):
+            assert log == ""
+            found[path.name.split(".")[0]] = kernels
+    dtypes = {"axpy": "f16 bf16 f32 f64 i64", "spread": "f16 bf16 f32 f64", "bits": "u8 i16 u64", "either": "f32",
+              "truth": "b8"}  # fmt: skip
+    assert found == {
+        name: {f"loop_{name}_{dtype}{end}" for dtype in suffixes.split() for end in ("", "_strided")}
+        for name, suffixes in dtypes.items()
+    }
+
+
+def as_compiled(path: Path) -> str:
+    """The text that `CudaSource` makes of the file of an expression."""
+    return "\n".join(each.read_text(encoding="utf-8") for each in (path.with_name("device.elements.cu"), path))
+
+
+@needs_one
+def test_every_function_of_expressions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that compute a kind of dtypes, in one expression of values and one of truths."""
+    monkeypatch.chdir(tmp_path)
+    entries = []
+    for kind, dtypes in (("f", "bfloat16, float64"), ("i", "int8, uint64"), ("b", "bool")):
+        known = [each for each in FUNCTIONS.values() if kind in each.kinds]
+        for sort, sign in (("values", "+"), ("truths", "|")):
+            texts = [
+                _call(each.name, each.count, kind) for each in known if (each.result is Result.TRUTH) == (sign == "|")
+            ]
+            text = f" {sign} ".join(texts)
+            entries.append(
+                f"- func: all::{sort}_{kind}(Tensor x, Tensor y) -> Tensor\n  kernel: '{text}'\n  dtypes: {dtypes}\n"
+            )
+    Path("ops.yaml").write_text("".join(entries))
+    assert main(["generate", "ops.yaml", "-o", "all_ops"]) == 0
+    native = tmp_path / "all_ops" / "native"
+    paths = sorted(native.glob("*.loops.cu"))
+    text = "\n".join(path.read_text() for path in (native / "device.elements.cu", *paths))
+    log, kernels = sayings(text, tmp_path, "--fmad=false")[0]
+    assert log == ""
+    assert len(kernels) == 2 * 2 * (2 + 2 + 1)
+
+
+def _call(name: str, count: int, kind: str) -> str:
+    """A call of a function of expressions, or its sign between operands."""
+    if name == "power" and kind == "i":
+        return "x ** 2"
+    operands = ["x == y", "x", "y"] if name == "where" else ["x", "y", "x"][:count]
+    sign = next((sign for sign, named in (UNARY if count == 1 else OPERATORS).items() if named == name), None)
+    if sign is None:
+        return f"{name}({', '.join(operands)})"
+    return f"({sign}x)" if count == 1 else f"(x {sign} y)"
 
 
 @needs_one

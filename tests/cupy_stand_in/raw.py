@@ -62,6 +62,8 @@ def compiled(code: str, options: tuple[str, ...]) -> tuple[ctypes.CDLL, frozense
     source, target = _folder() / f"{stem}.cpp", _folder() / f"{stem}.so"
     source.write_text(f'#include "{HEADER}"\n#line 1 "{stem}.cu"\n{body}\n{runs}', encoding="utf-8")
     defines = [option for option in options if option.startswith("-D")]
+    if "--fmad=false" in options:
+        defines.append("-ffp-contract=off")
     command = [COMPILER, "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *defines, str(source), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
@@ -72,7 +74,8 @@ def compiled(code: str, options: tuple[str, ...]) -> tuple[ctypes.CDLL, frozense
 def _declared(code: str) -> list[str]:
     """The kernels that a source defines, macros aside which make them: their names are those of prototypes."""
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", code, flags=re.DOTALL)
-    calls = re.findall(r"#define\s+(\w+)\((\w+)[^)]*\)", plain)
+    macros = re.findall(r"#define\s+(\w+)\((\w+)[^)]*\)((?:[^\n]*\\\n)*[^\n]*)", plain)
+    calls = [(macro, parameter) for macro, parameter, body in macros if "__global__" in body]
     made = [name for macro, _ in calls for name in re.findall(rf"^{macro}\((\w+)", plain, re.MULTILINE)]
     parameters = {parameter for _, parameter in calls}
     return [name for name in (*_KERNEL.findall(plain), *made) if name not in parameters]

@@ -6,6 +6,7 @@ Without a C compiler these tests are skipped; continuous integration has one.
 from __future__ import annotations
 
 import importlib
+import keyword
 import math
 import os
 import random
@@ -14,89 +15,40 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from expression_samples import (
+    DTYPES,
+    EXPRESSIONS,
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    assert_same,
+    corners,
+    declared,
+    in_numpy,
+    laid_out,
+    triples,
+)
 
-from opwright_codegen.expressions.expression import Expression, read_expression
+from opwright_codegen.cli import main
+from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.functions import FUNCTIONS, Result
-from opwright_codegen.expressions.numpy_form import numpy_form
 from opwright_codegen.expressions.typed import numbers_of
-from opwright_codegen.formula.emit import Spelling, emit
-from opwright_codegen.schema.model import FunctionSchema
-from opwright_codegen.source import Source, Text
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
-DTYPES = {"float": FLOATS, "integer": INTEGERS, "bool": ("bool",)}
-# What random expressions are made of: texts over values a, b and truths p, q. Transcendental functions have tests of
-# their own; of fmax and fmin NumPy gives either of two zeros.
-VALUES = {
-    "float": "a+b a-b a*b a/b a//b a%b -a abs(a) square(a) reciprocal(a) sign(a) where(p,a,b) "
-    "floor(a) ceil(a) trunc(a) round(a) copysign(a,b) sqrt(a) fmod(a,b) maximum(a,b) minimum(a,b) clamp(a,-1.5,b)",
-    "integer": "a+b a-b a*b a//b a%b -a abs(a) square(a) sign(a) maximum(a,b) minimum(a,b) fmax(a,b) fmin(a,b) "
-    "fmod(a,b) where(p,a,b) a&b a|b a^b ~a a<<b a>>b clamp(a,b,3) relu(a) power(a,3)",
-    "bool": "a+b a*b maximum(a,b) minimum(a,b) where(p,a,b) a&b a|b a^b ~a abs(a)",
-}
-TRUTHS = "a<b a<=b a==b a!=b a>b a>=b p&q p|q p^q ~p isnan(a) isinf(a) isfinite(a) signbit(a)"
-LEAVES = {"float": "x y z 2 0.5 -3 alpha", "integer": "x y z 2 7 alpha", "bool": "x y z"}
-
-
-def random_text(kind: str, depth: int, chance: random.Random, is_truth: bool = False) -> str:
-    """A random expression in which every operation has a Tensor among its operands."""
-    if depth == 0 and not is_truth:
-        return chance.choice(["x", "y", "z"])
-    form = chance.choice((TRUTHS if is_truth else VALUES[kind]).split())
-    found = ""
-    is_first = True
-    for position, sign in enumerate(form):
-        is_operand = sign in "abpq" and not form[position + 1 : position + 2].isalpha()
-        is_operand &= position == 0 or not form[position - 1].isalpha()
-        if not is_operand:
-            found += sign
-        elif sign in "pq":
-            found += f"({random_text(kind, depth - 1, chance, True)})" if depth > 0 else "(x < y)"
-        elif not is_first and chance.random() < 0.3:
-            found += chance.choice(LEAVES[kind].split())
-        else:
-            found += f"({random_text(kind, max(depth - 1, 0), chance)})"
-            is_first = False
-    return found
-
-
-def declared(name: str, text: str, dtypes: tuple[str, ...]) -> tuple[str, Expression]:
-    """The entry of an operator, and its expression."""
-    used = [each for each in ("x", "y", "z", "alpha") if re.search(rf"\b{each}\b", text)]
-    arguments = ", ".join("Scalar alpha" if each == "alpha" else f"Tensor {each}" for each in used)
-    schema = FunctionSchema.parse(f"loops::{name}({arguments}) -> Tensor")
-    span = Source("<test>", text).whole()
-    entry = f'- func: loops::{name}({arguments}) -> Tensor\n  kernel: "{text}"\n  dtypes: {", ".join(dtypes)}\n'
-    return entry, read_expression(schema, Text(text, span), dtypes, span)
-
-
-def random_expressions() -> dict[str, tuple[str, str, Expression]]:
-    """Expressions by name: kind, entry, and what the generator makes of it."""
-    chance = random.Random(13)
-    found: dict[str, tuple[str, str, Expression]] = {}
-    for kind, count in (("float", 12), ("integer", 10), ("bool", 4)):
-        for number in range(count):
-            text = random_text(kind, 3, chance, is_truth=number % 4 == 3)
-            name = f"{kind}_{number}"
-            found[name] = (kind, *declared(name, text, DTYPES[kind]))
-    return found
-
-
-EXPRESSIONS = random_expressions()
 UNARY = [
     name
     for name, found in FUNCTIONS.items()
     if found.count == 1 and found.result is Result.FLOAT and name not in ("floor", "ceil", "trunc", "round")
 ]
+TEMPLATES = Path(__file__).parents[2] / "templates"
+HEADERS = ("elements", "mathematics", "strided", "loop_shims")
 BINARY = ["power", "hypot", "atan2", "logaddexp"]
 
 
@@ -120,55 +72,6 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     sys.path.remove(str(folder))
 
 
-def corners(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Values at which something is special, and ordinary ones."""
-    if dtype.kind == "b":
-        return np.array([False, True])
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        found = [0, 1, 2, 3, 5, 7, 8, 31, 32, 63, 64, 100, info.max, info.max - 1, info.min, info.min + 1]
-        return np.array([each for each in [*found, -1, -2, -7, -100] if info.min <= each <= info.max], dtype)
-    info = ml_dtypes.finfo(dtype)
-    found = [0.0, 1, 0.5, 1.5, 2.5, 3, 7, 1e3, float(info.max), float(info.tiny), float(info.smallest_subnormal)]
-    found += [np.pi, 2.0**30 + 1, np.inf]
-    with np.errstate(over="ignore"):
-        return np.array([*found, *(-each for each in found), np.nan]).astype(dtype)
-
-
-def triples(dtype: np.dtype[Any]) -> list[np.ndarray[Any, Any]]:
-    """All pairs of corners, and a third operand at random."""
-    values = corners(dtype)
-    x, y = (each.ravel() for each in np.meshgrid(values, values))
-    z = np.random.default_rng(5).permutation(np.resize(values, x.size))
-    return [np.concatenate([each, each[::3]]) for each in (x, y, z)]
-
-
-def in_numpy(expression: Expression, operands: dict[str, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The definition, computed as a plan would have it: half and bfloat16 in float32."""
-    compute = np.dtype(np.float32) if dtype.name in FLOATS[:2] else dtype
-    given = {
-        name: value.astype(compute) if isinstance(value, np.ndarray) else value for name, value in operands.items()
-    }
-    text = emit(numpy_form(expression), Spelling(xp="np", constant="np."))
-    with np.errstate(all="ignore"):
-        found = np.asarray(eval(text, {"np": np, **given}))
-        return found if expression.is_truth else found.astype(dtype)
-
-
-def assert_same(found: Any, expected: Any, said: str) -> None:
-    """Equal bit for bit, signs of zeros too; any NaN is any other."""
-    assert found.dtype == expected.dtype, said
-    assert found.shape == expected.shape, said
-    if found.dtype.kind in "biu":
-        np.testing.assert_array_equal(found, expected, said)
-        return
-    bits = np.dtype(f"u{found.dtype.itemsize}")
-    is_nan = np.isnan(found) & np.isnan(expected)
-    is_same = is_nan | (np.ascontiguousarray(found).view(bits) == np.ascontiguousarray(expected).view(bits))
-    places = np.argwhere(~is_same)[:3]
-    assert is_same.all(), f"{said}: {[(tuple(at), found[tuple(at)], expected[tuple(at)]) for at in places]}"
-
-
 def called(native: ModuleType, name: str, expression: Expression, operands: dict[str, Any], out: Any) -> Any:
     numbers = [operands["alpha"] for _ in numbers_of(expression.root)]
     return getattr(native, name).fast(*(operands[each] for each in expression.tensors), *numbers, out)
@@ -185,37 +88,6 @@ def test_every_corner_is_numpys(native: ModuleType, name: str) -> None:
             expected = in_numpy(expression, used, dtype)
             out = None if dtype.name not in FLOATS[:2] else np.empty(expected.shape, expected.dtype)
             assert_same(called(native, name, expression, used, out), expected, f"{entry}{dtype} {alpha}")
-
-
-LAYOUTS = ["dense", "step", "backwards", "repeated", "transposed", "padded", "misaligned", "scalar", "row", "column"]
-
-
-def laid_out(values: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:
-    """A matrix of 33 x 70 of such values, or what broadcasts to one."""
-    rows, columns = 33, 70
-    match layout:
-        case "step":
-            return np.resize(values, (rows, 3 * columns))[:, ::3]
-        case "backwards":
-            return np.resize(values, (rows, columns))[::-1, ::-1]
-        case "repeated":
-            return np.broadcast_to(np.resize(values, (1, columns)), (rows, columns))
-        case "transposed":
-            return np.resize(values, (columns, rows)).T
-        case "padded":
-            return np.resize(values, (rows, columns + 5))[:, 2:-3]
-        case "misaligned":
-            memory = np.zeros(rows * columns * values.itemsize + 1, np.uint8)[1:].view(values.dtype)
-            memory[:] = np.resize(values, rows * columns)
-            return memory.reshape(rows, columns)
-        case "scalar":
-            return values[7:8].reshape(())
-        case "row":
-            return np.resize(values, columns)
-        case "column":
-            return np.resize(values, (rows, 1))
-        case _:
-            return np.resize(values, (rows, columns))
 
 
 @pytest.mark.parametrize("name", [name for name in EXPRESSIONS if name.endswith(("_0", "_3", "_5"))])
@@ -354,3 +226,18 @@ def test_negative_exponents_of_integers_are_numpys_error(native: ModuleType) -> 
 def test_fmax_and_fmin_leave_nan_out(native: ModuleType, name: str) -> None:
     x, y = (corners(np.dtype("f4"))[:, None], corners(np.dtype("f4")))
     np.testing.assert_array_equal(getattr(native, f"f_{name}").fast(x, y, None), getattr(np, name)(x, y))
+
+
+def test_any_name_of_an_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loop is called as what loops are built upon: operators may have all names that stand there."""
+    monkeypatch.chdir(tmp_path)
+    headers = [path.read_text() for path in (TEMPLATES / f"native_{name}.h.j2" for name in HEADERS)]
+    words = {word for text in headers for word in re.findall(r"\b[a-z]\w+\b", text)}
+    names = words | {part for word in words for part in (word.partition("_")[2], word.rpartition("_")[0])}
+    known = sorted(name for name in names if re.fullmatch(r"[a-z](\w*[a-z0-9])?", name) and not keyword.iskeyword(name))
+    entry = "- func: names::{0}(Tensor x) -> Tensor\n  kernel: x + 1\n  dtypes: float32\n"
+    Path("ops.yaml").write_text("".join(map(entry.format, known)))
+    assert main(["generate", "ops.yaml", "-o", "names_ops"]) == 0
+    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "names_ops/native/names_loops.c"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ marks with `!`, and nothing is allocated.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +28,7 @@ _SORTS: Final = {
     "str": "text",
 }  # fmt: skip
 _LISTED: Final = ("float", "int", "bool")
+_IMPORTED: Final = ("CudaHostKernel", "CudaLoop", "CudaSource", "LaunchRule", "NativeLibrary", "dirname")
 _TAKEN: Final = "they take Tensor, float, int, bool, Scalar and str, each also with '?'; and lists of float, int, bool"
 
 
@@ -103,9 +105,11 @@ def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
 
 
 def loop_names(operators: OperatorSet) -> dict[str, str]:
-    """Return what the loops of each expression are called, by the operator: no two the same, nor as a C kernel is."""
-    kernels = (kernel.text for operator in operators.operators.values() for _, kernel in operator.dispatch)
-    namer = Namer(text.strip().removeprefix("native:") for text in kernels if text.strip().startswith("native:"))
+    """Return what the loops of each expression are called, by the operator: no two the same, nor as a kernel in C or
+    CUDA is, nor as what the modules of these import."""
+    kernels = [kernel.text.strip() for operator in operators.operators.values() for _, kernel in operator.dispatch]
+    others = [re.split("::|:", text)[-1] for text in kernels if text.startswith(("native:", "raw:", "nvcc:"))]
+    namer = Namer([*others, *_IMPORTED])
     found = {}
     for operator in operators.operators.values():
         if operator.expression is not None:

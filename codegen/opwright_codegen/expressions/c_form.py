@@ -8,10 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.expressions.expression import Expression
-from opwright_codegen.expressions.typed import Applied, Argument, Cast, Node, Number, Sort, literal_of, numbers_of
+from opwright_codegen.expressions.typed import (
+    Applied,
+    Argument,
+    Cast,
+    Node,
+    Number,
+    Sort,
+    literal_of,
+    nodes,
+    numbers_of,
+)
 from opwright_codegen.formula.ast import Constant, Formula
 
-__all__ = ["CTypes", "c_form", "fits", "is_in_c", "types_of"]
+__all__ = ["CTypes", "c_form", "fits", "is_in_c", "may_refuse", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,18 @@ def fits(expression: Expression, dtype: str) -> bool:
     """Whether every number in the expression is one of the dtype: NumPy refuses others, when it is called."""
     types = _TYPES[dtype]
     return all(_fits(node, types) for node in _numbers(expression.root))
+
+
+def may_refuse(expression: Expression, dtype: str) -> bool:
+    """Whether a loop may refuse an element, and says so in `bad`: a negative exponent of integers."""
+    parts = (part for part in nodes(expression.root) if isinstance(part, Applied))
+    powers = (part for part in parts if part.function.name == "power")
+    return _TYPES[dtype].is_integer and any(_may_be_negative(part.operands[1]) for part in powers)
+
+
+def _may_be_negative(exponent: Node) -> bool:
+    value = literal_of(exponent.formula) if isinstance(exponent, Number) else None
+    return value is None or value < 0
 
 
 def _fits(number: Number, types: CTypes) -> bool:

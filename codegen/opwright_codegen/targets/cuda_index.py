@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from opwright_codegen.bindings.cuda import SUFFIXES, CudaKernel
 from opwright_codegen.read.model import Launch
 from opwright_codegen.targets.cuda_c import CudaFunctions, cuda_digest
+from opwright_codegen.targets.cuda_loops import index_lines
 from opwright_codegen.targets.cuda_shims import module
 from opwright_codegen.targets.cuda_sources import source_name
 from opwright_codegen.targets.native_c import FOLDER
+from opwright_codegen.targets.native_loops import LoopKernel
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import tuple_text
 
@@ -19,22 +21,27 @@ FILE = f"{FOLDER}/cuda.py"
 TEMPLATE = "cuda_index.py.j2"
 
 
-def context(kernels: Sequence[CudaFunctions], namespace: str) -> dict[str, object] | None:
-    """Return what the template shows; None where there is no CUDA kernel."""
-    if not kernels:
+def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
+    """Return what the template shows; None where there is neither a CUDA kernel nor an expression."""
+    if not kernels and not loops:
         return None
     raw = [each.kernel for each in kernels if each.kernel.raw]
     host = [each.kernel for each in kernels if not each.kernel.raw]
     sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
     loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
     library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
-    names = ["CudaSource", "LaunchRule"] if raw else []
+    names = [
+        *(["CudaSource"] if raw or loops else []),
+        *(["CudaLoop"] if loops else []),
+        *(["LaunchRule"] if raw else []),
+    ]
     return {
         "imports": ", ".join(sorted([*names, *(["CudaHostKernel", "NativeLibrary"] if host else [])])),
         "has_library": bool(host),
         "modules": [_made(name, source) for source, name in sources.items()] + library,
         "kernels": [
-            _line(each.kernel, sources[_source(each.kernel)] if each.kernel.raw else "") for each in kernels
+            *(_line(each.kernel, sources[_source(each.kernel)] if each.kernel.raw else "") for each in kernels),
+            *index_lines(loops),
         ],
     }  # fmt: skip
 

@@ -22,6 +22,7 @@ from opwright_codegen.targets.known_facts import KnownFacts, known_facts
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
+from opwright_codegen.targets.native_loops import loop_dtypes
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import fill_comment
@@ -112,10 +113,18 @@ def _builder(binding: Binding) -> type[ShimBuilder]:
     match binding.kernel:
         case Native() | CudaKernel():
             return NativeShimBuilder
-        case Looped():
+        case Looped() if _has_loops(binding):
             return LoopShimBuilder
         case _:
             return ShimBuilder
+
+
+def _has_loops(binding: Binding) -> bool:
+    """Whether an expression has loops; on CUDA only where there is one to compile."""
+    kernel, key = binding.kernel, binding.key
+    if not isinstance(kernel, Looped):
+        return False
+    return key == "CPU" or (key == "CUDA" and bool(loop_dtypes(kernel.expression, key)))
 
 
 def _fast_shims(
@@ -155,7 +164,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
 
 
 def _facts(binding: Binding, backend: Backend) -> DenseFacts | NativeFacts | LoopFacts | KnownFacts | None:
-    if isinstance(binding.kernel, Looped) and binding.key == "CPU":
+    if _has_loops(binding):
         return loop_facts(binding)
     return native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
 

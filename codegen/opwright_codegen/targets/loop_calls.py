@@ -1,7 +1,7 @@
-"""Kernel shims of expressions: their loops in C where these are built, else the expression in NumPy or CuPy.
+"""Kernel shims of expressions: their loops in C where these are built, or in CUDA, else in NumPy or CuPy.
 
 `native.NAME` takes a plan, operands and numbers, and answers NotImplemented to what its loops do not serve. The fast
-companions call the C shim, `native.NAME.fast`, with the arrays as they are.
+companions call `native.NAME.fast`, in C or of the runtime, with the arrays as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SERVED: Final = "if result is NotImplemented:"
 
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
-    """An expression whose results the C shim may allocate."""
+    """An expression whose results its loops may allocate."""
 
     kernel: Looped
     is_truth: bool
@@ -38,7 +38,7 @@ class LoopFacts:
 def loop_facts(binding: Binding) -> LoopFacts | None:
     """Return what the fast shims of a binding are about, or None where it has none."""
     kernel, schema = binding.kernel, binding.view.schema
-    if not isinstance(kernel, Looped) or binding.key != "CPU" or schema.kind is not SchemaKind.FUNCTIONAL:
+    if not isinstance(kernel, Looped) or schema.kind is not SchemaKind.FUNCTIONAL:
         return None
     has_own_meta = "meta" in binding.base.spans  # which may say anything of results
     return None if has_own_meta else LoopFacts(kernel, kernel.expression.is_truth)
@@ -74,8 +74,6 @@ class LoopShimBuilder(ShimBuilder):
         return formula_lines(call, self.spelling(arguments), self.indent, "result = ")
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
-        if self.binding.key != "CPU":
-            return super()._functional(plans, arguments)
         call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self.kernel_call()))
         computed = formula_lines(call, self.spelling(arguments), self.indent + 4, "return ")
         return [
@@ -86,8 +84,6 @@ class LoopShimBuilder(ShimBuilder):
         ]
 
     def _written(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
-        if self.binding.key != "CPU":
-            return super()._written(plans, arguments)
         written = self.own[self.schema.mutated_arguments[0].name]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         call = Call(Verbatim("plan.store"), (self.kernel_call(), Verbatim("target")))
@@ -111,7 +107,7 @@ class LoopFastBuilder:
         self._key = key
 
     def shims(self) -> tuple[FastShim, ...]:
-        """Return the shim for Tensors, and the one for plain arrays."""
+        """Return the shim for Tensors, and the one for plain arrays where there is one."""
         shim, tensors = self._shim, set(self._kernel.expression.tensors)
         own = [shim.own[argument.name] for argument in shim.schema.arguments]
         held = {name: f"{shim.own[name]}.array" for name in tensors}
@@ -120,20 +116,21 @@ class LoopFastBuilder:
         ]
         made = ("made = Tensor()", "made.array = result", f"made.keys = DENSE_{self._key}", "made.edge = None")
         plain = {name: shim.own[name] for name in tensors}
-        return (
-            self._shim_of(
-                "where its loops take the arrays as they are.",
-                shim.head(shim.names.dense),
-                (self._passed(held), own, ")"),
-                (*made, "made.extra = None", "return made"),
-            ),
-            self._shim_of(
-                "where plain NumPy arrays stand for all tensors: arrays in, an array out.",
-                shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
-                (self._passed(plain), wrapped, ").array"),
-                ("return result",),
-            ),
+        dense = self._shim_of(
+            "where its loops take the arrays as they are.",
+            shim.head(shim.names.dense),
+            (self._passed(held), own, ")"),
+            (*made, "made.extra = None", "return made"),
         )
+        if not shim.names.arrays:
+            return (dense,)
+        arrays = self._shim_of(
+            "where plain NumPy arrays stand for all tensors: arrays in, an array out.",
+            shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
+            (self._passed(plain), wrapped, ").array"),
+            ("return result",),
+        )
+        return dense, arrays
 
     def _passed(self, tensors: Mapping[str, str]) -> list[str]:
         """Return what the C shim gets, the result aside."""

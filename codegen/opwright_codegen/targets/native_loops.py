@@ -15,13 +15,13 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Looped
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.expressions.c_form import c_form, fits, is_in_c, types_of
+from opwright_codegen.expressions.c_form import c_form, fits, is_in_c, may_refuse, types_of
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
 from opwright_codegen.targets.native_c import FOLDER
 from opwright_codegen.views.c_text import c_block
 
-__all__ = ["LoopKernel", "digest_text", "files", "loop_kernels", "loops_file", "loops_header"]
+__all__ = ["LoopKernel", "digest_text", "files", "loop_dtypes", "loop_kernels", "loops_file", "loops_header"]
 
 # The codes of dtypes in C, in the order of `enum loop_code`; half and bfloat16 run in the loop of float32.
 _CODES: Final = {
@@ -52,8 +52,8 @@ class LoopKernel:
 
     @property
     def symbol(self) -> str:
-        """Return what C calls the table of its loops."""
-        return f"loop_{self.name}"
+        """Return what C calls the table of its loops: as nothing else is called."""
+        return f"loops_of_{self.name}"
 
     def own_dtypes(self) -> Iterator[str]:
         """Yield the dtypes that loops are written for."""
@@ -65,21 +65,27 @@ class LoopKernel:
                 yield dtype
 
 
-def loop_kernels(bindings: Sequence[Binding]) -> list[LoopKernel]:
+def loop_kernels(bindings: Sequence[Binding], key: str = "CPU") -> list[LoopKernel]:
     """Return the kernels that have loops, each once. Raises SchemaError for one of too many operands."""
     found = {}
     for binding in bindings:
         kernel = binding.kernel
-        if isinstance(kernel, Looped) and binding.key == "CPU" and kernel.name not in found:
+        if isinstance(kernel, Looped) and binding.key == key and kernel.name not in found:
             expression = kernel.expression
             if max(len(expression.tensors), len(numbers_of(expression.root))) > _MOST:
                 message = f"{kernel.operator}: an expression is over at most {_MOST} Tensors and {_MOST} numbers"
                 raise SchemaError("expression-form", message, expression.text.span)
-            dtypes = tuple(d for d in expression.dtypes if is_in_c(d) and fits(expression, d))
+            dtypes = loop_dtypes(expression, key)
             schema = binding.base.schema
             declaration = f"{schema.text or schema}\n{expression.text.text}"
             found[kernel.name] = LoopKernel(kernel.name, kernel.operator, declaration, expression, dtypes)
     return list(found.values())
+
+
+def loop_dtypes(expression: Expression, key: str) -> tuple[str, ...]:
+    """Return the dtypes that an expression has loops for; on CUDA none whose loop may refuse an element."""
+    found = (dtype for dtype in expression.dtypes if is_in_c(dtype) and fits(expression, dtype))
+    return tuple(dtype for dtype in found if key == "CPU" or not may_refuse(expression, dtype))
 
 
 def digest_text(kernels: Sequence[LoopKernel]) -> str:
@@ -136,7 +142,7 @@ def _shown(kernel: LoopKernel) -> dict[str, object]:
 
 
 def _function(kernel: LoopKernel, dtype: str) -> str:
-    return f"{kernel.name}_{types_of(dtype).suffix}"
+    return f"{kernel.name}_loop_{types_of(dtype).suffix}"
 
 
 def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:

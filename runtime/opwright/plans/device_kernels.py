@@ -41,11 +41,13 @@ class CudaSource:
     """A file of CUDA source in a generated package; CuPy compiles it for a device when a kernel is first called there.
 
     `file` stands beside the file `beside`, as a rule `__file__`; lines `#line` in it say where errors are. `options`
-    are NVRTC's. What was compiled is kept, here and in CuPy's cache on disk.
+    are NVRTC's; `head` is a file whose text stands before it. What was compiled is kept, here and in CuPy's cache on
+    disk.
     """
 
-    def __init__(self, beside: str, file: str, options: Sequence[str] = ()) -> None:
+    def __init__(self, beside: str, file: str, options: Sequence[str] = (), head: str = "") -> None:
         self._path = Path(beside).with_name(file)
+        self._head = Path(beside).with_name(head) if head else None
         self._options = tuple(options)
         self._lock = threading.Lock()
         self._functions: dict[tuple[int, str], tuple[Any, Limits]] = {}
@@ -85,7 +87,9 @@ class CudaSource:
     def _loaded(self, cupy: Any, name: str, launch: LaunchRule, operator: str) -> tuple[Any, Limits]:
         try:
             if self._module is None:
-                self._module = cupy.RawModule(code=self._path.read_text(encoding="utf-8"), options=self._options)
+                files = [self._path] if self._head is None else [self._head, self._path]
+                text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+                self._module = cupy.RawModule(code=text, options=self._options)
             function = self._module.get_function(name)
             threads = int(function.max_threads_per_block)
         except cupy.cuda.compiler.CompileException as error:

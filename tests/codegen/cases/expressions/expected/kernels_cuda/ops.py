@@ -8,12 +8,10 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, rules
 from opwright_kernels import special as special_kernels
 
-DTYPES_F = plain_dtypes("f")
-DTYPES_IU = plain_dtypes("iu")
-DTYPES_BIU = plain_dtypes("biu")
+from ..native import cuda as native
 
 
 # axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -21,28 +19,23 @@ def axpy_default(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
         self_, other_, _alpha = plan.operands
-        return new_result(plan, self_ + alpha * other_)
+        result = native.axpy(plan, self_, other_, alpha)
+        if result is NotImplemented:
+            return new_result(plan, self_ + alpha * other_)
+        return new_result(plan, result)
     except Exception as error:
         name_kernel(error, "demo::axpy", "CUDA")
         raise
 
 
-# axpy_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+# axpy_default where its loops take the arrays as they are.
 def axpy_default_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_F
-        or (type(alpha) is not float and type(alpha) is not int)
-    ):
-        return axpy_default(self, other, alpha)
     try:
-        result = self_ + alpha * other_
+        result = native.axpy.fast(self.array, other.array, alpha, None)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
-        if result.dtype is not self_.dtype:
+        if result is NotImplemented:
             return axpy_default(self, other, alpha)
         made = Tensor()
         made.array = result
@@ -58,14 +51,35 @@ def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) ->
     try:
         plan = rules.pointwise(int_.array, restrict.array, kind="int_to_float", accepts="bool integer floating")
         int__, restrict_ = plan.operands
-        return new_result(
-            plan,
-            cp.where(int__ > n * 2, special_kernels.erf(cp, int__ / (count + 1)), -math.inf)
-            + cp.where(from_, 0.1, restrict_),
-        )
+        result = native.spread(plan, int__, restrict_, n * 2, count + 1, from_)
+        if result is NotImplemented:
+            return new_result(
+                plan,
+                cp.where(int__ > n * 2, special_kernels.erf(cp, int__ / (count + 1)), -math.inf)
+                + cp.where(from_, 0.1, restrict_),
+            )
+        return new_result(plan, result)
     except Exception as error:
         name_kernel(error, "demo::spread", "CUDA")
         raise
+
+
+# spread where its loops take the arrays as they are.
+def spread_dense(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) -> Tensor:
+    try:
+        result = native.spread.fast(int_.array, restrict.array, n * 2, count + 1, from_, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return spread(int_, restrict, n, count, from_)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return spread(int_, restrict, n, count, from_)
 
 
 # bits(Tensor x, Tensor y) -> Tensor
@@ -73,24 +87,23 @@ def bits(x: Tensor, y: Tensor) -> Tensor:
     try:
         plan = rules.pointwise(x.array, y.array, accepts="integer")
         x_, y_ = plan.operands
-        return new_result(plan, (x_ & ~y_) << 3 | 255)
+        result = native.bits(plan, x_, y_)
+        if result is NotImplemented:
+            return new_result(plan, (x_ & ~y_) << 3 | 255)
+        return new_result(plan, result)
     except Exception as error:
         name_kernel(error, "demo::bits", "CUDA")
         raise
 
 
-# bits where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+# bits where its loops take the arrays as they are.
 def bits_dense(x: Tensor, y: Tensor) -> Tensor:
-    x_ = x.array
-    y_ = y.array
-    if y_.dtype is not x_.dtype or x_.dtype not in DTYPES_IU:
-        return bits(x, y)
     try:
-        result = (x_ & ~y_) << 3 | 255
+        result = native.bits.fast(x.array, y.array, None)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
-        if result.dtype is not x_.dtype:
+        if result is NotImplemented:
             return bits(x, y)
         made = Tensor()
         made.array = result
@@ -106,7 +119,10 @@ def either(x: Tensor, y: Tensor) -> Tensor:
     try:
         plan = rules.pointwise(x.array, y.array, kind="bool", accepts="floating")
         x_, y_ = plan.operands
-        return new_result(plan, (x_ < y_) & (y_ <= 1))
+        result = native.either(plan, x_, y_)
+        if result is NotImplemented:
+            return new_result(plan, (x_ < y_) & (y_ <= 1))
+        return new_result(plan, result)
     except Exception as error:
         name_kernel(error, "demo::either", "CUDA")
         raise
@@ -117,23 +133,23 @@ def truth(x: Tensor) -> Tensor:
     try:
         plan = rules.pointwise(x.array, accepts="bool integer")
         (x_,) = plan.operands
-        return new_result(plan, ~x_)
+        result = native.truth(plan, x_)
+        if result is NotImplemented:
+            return new_result(plan, ~x_)
+        return new_result(plan, result)
     except Exception as error:
         name_kernel(error, "demo::truth", "CUDA")
         raise
 
 
-# truth where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+# truth where its loops take the arrays as they are.
 def truth_dense(x: Tensor) -> Tensor:
-    x_ = x.array
-    if x_.dtype not in DTYPES_BIU:
-        return truth(x)
     try:
-        result = ~x_
+        result = native.truth.fast(x.array, None)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
-        if result.dtype is not x_.dtype:
+        if result is NotImplemented:
             return truth(x)
         made = Tensor()
         made.array = result
@@ -150,7 +166,11 @@ def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
         self_, other_, _alpha = plan.operands
         target = plan.target(out)
-        plan.store(self_ + alpha * other_, target)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
         return out
     except Exception as error:
         name_kernel(error, "demo::axpy.out", "CUDA")
@@ -163,7 +183,11 @@ def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
         self_, other_, _alpha = plan.operands
         target = plan.inplace(self)
-        plan.store(self_ + alpha * other_, target)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
         return self
     except Exception as error:
         name_kernel(error, "demo::axpy_", "CUDA")

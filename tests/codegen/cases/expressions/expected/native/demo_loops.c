@@ -33,7 +33,7 @@
 /* demo::axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
  * self + alpha * other
  */
-static int axpy_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+static int axpy_loop_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const float *const a0 = from[0];
     const float *const a1 = from[1];
@@ -48,7 +48,7 @@ static int axpy_f32(int64_t count, const void *const *from, void *to, const unio
     return 0;
 }
 
-static int axpy_f64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+static int axpy_loop_f64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const double *const a0 = from[0];
     const double *const a1 = from[1];
@@ -63,7 +63,7 @@ static int axpy_f64(int64_t count, const void *const *from, void *to, const unio
     return 0;
 }
 
-static int axpy_i64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+static int axpy_loop_i64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const int64_t *const a0 = from[0];
     const int64_t *const a1 = from[1];
@@ -78,15 +78,15 @@ static int axpy_i64(int64_t count, const void *const *from, void *to, const unio
     return 0;
 }
 
-const struct loop loop_axpy = {
+const struct loop loops_of_axpy = {
     2, 1, 0,
-    {[LOOP_F16] = axpy_f32, [LOOP_BF16] = axpy_f32, [LOOP_F32] = axpy_f32, [LOOP_F64] = axpy_f64, [LOOP_I64] = axpy_i64 },
+    {[LOOP_F16] = axpy_loop_f32, [LOOP_BF16] = axpy_loop_f32, [LOOP_F32] = axpy_loop_f32, [LOOP_F64] = axpy_loop_f64, [LOOP_I64] = axpy_loop_i64 },
 };
 
 /* demo::spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
  * where(int > n * 2, erf(int / (count + 1)), -inf) + (0.1 if from_ else restrict)
  */
-CLONES static int spread_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+CLONES static int spread_loop_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const float *const a0 = from[0];
     const float *const a1 = from[1];
@@ -103,7 +103,7 @@ CLONES static int spread_f32(int64_t count, const void *const *from, void *to, c
     return 0;
 }
 
-CLONES static int spread_f64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+CLONES static int spread_loop_f64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const double *const a0 = from[0];
     const double *const a1 = from[1];
@@ -120,15 +120,15 @@ CLONES static int spread_f64(int64_t count, const void *const *from, void *to, c
     return 0;
 }
 
-const struct loop loop_spread = {
+const struct loop loops_of_spread = {
     2, 3, 0,
-    {[LOOP_F16] = spread_f32, [LOOP_BF16] = spread_f32, [LOOP_F32] = spread_f32, [LOOP_F64] = spread_f64 },
+    {[LOOP_F16] = spread_loop_f32, [LOOP_BF16] = spread_loop_f32, [LOOP_F32] = spread_loop_f32, [LOOP_F64] = spread_loop_f64 },
 };
 
 /* demo::bits(Tensor x, Tensor y) -> Tensor
  * (x & ~y) << 3 | 255
  */
-CLONES static int bits_u8(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+CLONES static int bits_loop_u8(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const uint8_t *const a0 = from[0];
     const uint8_t *const a1 = from[1];
@@ -143,7 +143,7 @@ CLONES static int bits_u8(int64_t count, const void *const *from, void *to, cons
     return 0;
 }
 
-CLONES static int bits_i16(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+CLONES static int bits_loop_i16(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const int16_t *const a0 = from[0];
     const int16_t *const a1 = from[1];
@@ -158,7 +158,7 @@ CLONES static int bits_i16(int64_t count, const void *const *from, void *to, con
     return 0;
 }
 
-CLONES static int bits_u64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+CLONES static int bits_loop_u64(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const uint64_t *const a0 = from[0];
     const uint64_t *const a1 = from[1];
@@ -173,15 +173,15 @@ CLONES static int bits_u64(int64_t count, const void *const *from, void *to, con
     return 0;
 }
 
-const struct loop loop_bits = {
+const struct loop loops_of_bits = {
     2, 0, 0,
-    {[LOOP_U8] = bits_u8, [LOOP_I16] = bits_i16, [LOOP_U64] = bits_u64 },
+    {[LOOP_U8] = bits_loop_u8, [LOOP_I16] = bits_loop_i16, [LOOP_U64] = bits_loop_u64 },
 };
 
 /* demo::either(Tensor x, Tensor y) -> Tensor
  * x < y <= 1
  */
-static int either_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+static int either_loop_f32(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const float *const a0 = from[0];
     const float *const a1 = from[1];
@@ -196,15 +196,15 @@ static int either_f32(int64_t count, const void *const *from, void *to, const un
     return 0;
 }
 
-const struct loop loop_either = {
+const struct loop loops_of_either = {
     2, 0, 1,
-    {[LOOP_F32] = either_f32 },
+    {[LOOP_F32] = either_loop_f32 },
 };
 
 /* demo::truth(Tensor x) -> Tensor
  * ~x
  */
-static int truth_b8(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
+static int truth_loop_b8(int64_t count, const void *const *from, void *to, const union loop_number *numbers)
 {
     const uint8_t *const a0 = from[0];
     uint8_t *const out = to;
@@ -217,7 +217,7 @@ static int truth_b8(int64_t count, const void *const *from, void *to, const unio
     return 0;
 }
 
-const struct loop loop_truth = {
+const struct loop loops_of_truth = {
     1, 0, 0,
-    {[LOOP_B8] = truth_b8 },
+    {[LOOP_B8] = truth_loop_b8 },
 };

@@ -5,10 +5,10 @@
 
 #include "strided.h"
 
-extern const struct loop loop_axpy;
-extern const struct loop loop_spread;
-extern const struct loop loop_bits;
-extern const struct loop loop_either;
-extern const struct loop loop_truth;
+extern const struct loop loops_of_axpy;
+extern const struct loop loops_of_spread;
+extern const struct loop loops_of_bits;
+extern const struct loop loops_of_either;
+extern const struct loop loops_of_truth;
 
 #endif

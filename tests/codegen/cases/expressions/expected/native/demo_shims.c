@@ -333,7 +333,7 @@ HELPER PyObject *finished(const char *name, int status, PyObject *answer)
 static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    return serve_loop(&loop_axpy, args, count);
+    return serve_loop(&loops_of_axpy, args, count);
 }
 
 /* demo::spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
@@ -342,7 +342,7 @@ static PyObject *shim_axpy(PyObject *module, PyObject *const *args, Py_ssize_t c
 static PyObject *shim_spread(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    return serve_loop(&loop_spread, args, count);
+    return serve_loop(&loops_of_spread, args, count);
 }
 
 /* demo::bits(Tensor x, Tensor y) -> Tensor
@@ -351,7 +351,7 @@ static PyObject *shim_spread(PyObject *module, PyObject *const *args, Py_ssize_t
 static PyObject *shim_bits(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    return serve_loop(&loop_bits, args, count);
+    return serve_loop(&loops_of_bits, args, count);
 }
 
 /* demo::either(Tensor x, Tensor y) -> Tensor
@@ -360,7 +360,7 @@ static PyObject *shim_bits(PyObject *module, PyObject *const *args, Py_ssize_t c
 static PyObject *shim_either(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    return serve_loop(&loop_either, args, count);
+    return serve_loop(&loops_of_either, args, count);
 }
 
 /* demo::truth(Tensor x) -> Tensor
@@ -369,7 +369,7 @@ static PyObject *shim_either(PyObject *module, PyObject *const *args, Py_ssize_t
 static PyObject *shim_truth(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    return serve_loop(&loop_truth, args, count);
+    return serve_loop(&loops_of_truth, args, count);
 }
 
 static PyMethodDef methods[] = {

@@ -6,12 +6,14 @@
 #ifndef OPWRIGHT_ELEMENTS_H
 #define OPWRIGHT_ELEMENTS_H
 
+#ifndef __CUDACC_RTC__ /* the compiler at run time has what is used of them */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#endif
 
 #ifdef __CUDACC__
-#define ELEMENT static __device__ inline
+#define ELEMENT static __device__ inline __attribute__((unused))
 #else
 #define ELEMENT static inline __attribute__((always_inline, unused))
 #endif
@@ -185,5 +187,33 @@ ELEMENT int signbit_b8(uint8_t x) { (void)x; return 0; }
 
 FLOATING(f32, float, uint32_t, f, 31)
 FLOATING(f64, double, uint64_t, , 63)
+
+/* Half and bfloat16: exact one way, to the nearest (of two, the even one) the other. */
+ELEMENT float from_f16(uint16_t half)
+{
+    const uint32_t size = (uint32_t)(half & 0x7fffu) << 13, sign = (uint32_t)(half & 0x8000u) << 16;
+    const float scaled = from_bits_f32(size) * 0x1p112f;
+    const uint32_t bits = size >= 0x0f800000u ? size | 0x7f800000u : bits_f32(scaled);
+    return from_bits_f32(bits | sign);
+}
+
+ELEMENT uint16_t to_f16(float x)
+{
+    const uint32_t bits = bits_f32(x), sign = bits & 0x80000000u, size = bits ^ sign;
+    /* Adding a power of two that stands 10 bits (or, for small ones, as many as are left) higher rounds. */
+    const uint32_t magic = (size < 0x38800000u ? 0x38800000u : size & 0x7f800000u) + 0x06800000u;
+    const float rounded = (from_bits_f32(size) + from_bits_f32(magic)) - from_bits_f32(magic);
+    const uint32_t found = bits_f32(rounded * 0x1p-112f) >> 13;
+    const uint32_t half = size > 0x7f800000u ? 0x7e00u : size >= 0x477ff000u ? 0x7c00u : found;
+    return (uint16_t)(half | sign >> 16);
+}
+
+ELEMENT float from_bf16(uint16_t half) { return from_bits_f32((uint32_t)half << 16); }
+
+ELEMENT uint16_t to_bf16(float x)
+{
+    const uint32_t bits = bits_f32(x), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 | 0x40u) : rounded);
+}
 
 #endif

@@ -8,19 +8,6 @@
 
 #include "elements.h"
 
-#ifdef __CUDACC__ /* where libm does what is wanted */
-
-#define MATHEMATICS(S, T, F)                                                                                           \
-    ELEMENT T exp_##S(T x) { return exp##F(x); }                                                                       \
-    ELEMENT T log_##S(T x) { return log##F(x); }                                                                       \
-    ELEMENT T tanh_##S(T x) { return tanh##F(x); }                                                                     \
-    ELEMENT T erf_##S(T x) { return erf##F(x); }                                                                       \
-    ELEMENT T sigmoid_##S(T x) { return 1 / (1 + exp##F(-x)); }
-MATHEMATICS(f32, float, f)
-MATHEMATICS(f64, double, )
-
-#else
-
 /* A number that rounds what it is added to, and then holds it in its last bits. */
 #define ROUNDING_F32 0x1.8p23f
 #define ROUNDING_F64 0x1.8p52
@@ -192,7 +179,5 @@ ELEMENT double erf_f64(double x)
     const double found = size < 1.0 ? x + x * near : copysign_f64(1.0 - exp_f64(-far), x);
     return x != x ? x : found;
 }
-
-#endif
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "elements.h"
+
 #define LOOP_DIMS 64
 #define LOOP_ARRAYS 16 /* operands and the result */
 #define LOOP_BLOCK 4096 /* bytes of a block */
@@ -49,37 +51,6 @@ static inline int64_t loop_bytes(enum loop_code code)
 }
 
 static inline int loop_is_half(enum loop_code code) { return code == LOOP_F16 || code == LOOP_BF16; }
-
-/* Half and bfloat16: exact one way, to the nearest (of two, the even one) the other. */
-static inline float loop_float_of(uint32_t bits) { float x; memcpy(&x, &bits, sizeof x); return x; }
-static inline uint32_t loop_bits_of(float x) { uint32_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
-
-static inline float loop_from_f16(uint16_t half)
-{
-    const uint32_t size = (uint32_t)(half & 0x7fffu) << 13, sign = (uint32_t)(half & 0x8000u) << 16;
-    const float scaled = loop_float_of(size) * 0x1p112f;
-    const uint32_t bits = size >= 0x0f800000u ? size | 0x7f800000u : loop_bits_of(scaled);
-    return loop_float_of(bits | sign);
-}
-
-static inline uint16_t loop_to_f16(float x)
-{
-    const uint32_t bits = loop_bits_of(x), sign = bits & 0x80000000u, size = bits ^ sign;
-    /* Adding a power of two that stands 10 bits (or, for small ones, as many as are left) higher rounds. */
-    const uint32_t magic = (size < 0x38800000u ? 0x38800000u : size & 0x7f800000u) + 0x06800000u;
-    const float rounded = (loop_float_of(size) + loop_float_of(magic)) - loop_float_of(magic);
-    const uint32_t found = loop_bits_of(rounded * 0x1p-112f) >> 13;
-    const uint32_t half = size > 0x7f800000u ? 0x7e00u : size >= 0x477ff000u ? 0x7c00u : found;
-    return (uint16_t)(half | sign >> 16);
-}
-
-static inline float loop_from_bf16(uint16_t half) { return loop_float_of((uint32_t)half << 16); }
-
-static inline uint16_t loop_to_bf16(float x)
-{
-    const uint32_t bits = loop_bits_of(x), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 | 0x40u) : rounded);
-}
 
 /* Copies elements of a width, which may be misaligned, by steps that compilers know where these are common: then they
  * take several at once. */
@@ -132,7 +103,7 @@ static inline void loop_gather(enum loop_code code, const char *from, int64_t st
         for (int64_t i = 0; i < count; i++) {
             uint16_t half;
             memcpy(&half, from + i * step, sizeof half);
-            floats[i] = code == LOOP_F16 ? loop_from_f16(half) : loop_from_bf16(half);
+            floats[i] = code == LOOP_F16 ? from_f16(half) : from_bf16(half);
         }
         return;
     }
@@ -150,7 +121,7 @@ static inline void loop_scatter(enum loop_code code, const void *block, char *to
     const char *const from = block;
     if (loop_is_half(code)) {
         for (int64_t i = 0; i < count; i++) {
-            const uint16_t half = code == LOOP_F16 ? loop_to_f16(floats[i]) : loop_to_bf16(floats[i]);
+            const uint16_t half = code == LOOP_F16 ? to_f16(floats[i]) : to_bf16(floats[i]);
             memcpy(to + i * step, &half, sizeof half);
         }
         return;
