@@ -19,7 +19,7 @@ Operand = Any
 def _safe_softmax(self: Operand, dim: int, dtype: Any) -> Operand:
     """Return `softmax`, and 0 where all along `dim` is -infinity."""
     found = arrays_of(self) if dtype is None else None
-    if found is not None:
+    if found is not None and -found[0].ndim <= dim < found[0].ndim:
         return wrap(safe_softmax(found[0], dim))
     aten = opwright.ops.aten
     nothing = aten.all(aten.eq(self, float("-inf")), dim, True)
@@ -147,9 +147,9 @@ def _scaled_dot_product_attention_math(
     elif dropout_p > 0:
         used = aten.dropout(weights, dropout_p, True)
     result = aten.matmul(used, value)
-    if as_dtype(result.dtype) is given:
-        return result, used
-    return aten.to(result, given), aten.to(used, given)
+    # (both may be of another dtype: half is computed in float32, and autocast chooses for each operator)
+    result, used = (each if as_dtype(each.dtype) is given else aten.to(each, given) for each in (result, used))
+    return result, used
 
 
 def _repeated(heads: Operand, query: Operand) -> Operand:

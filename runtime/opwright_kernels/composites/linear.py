@@ -69,7 +69,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
     if num_classes > 0 and is_unwatched(self, self) and self.array.size:
         largest = int(self.array.view("uint64").max())  # seen so, negative numbers are the largest
-        if largest < num_classes:
+        if largest < num_classes < 2**31:  # (more is an error, which `arange` words)
             return wrap(_marks(self.array, num_classes))
     if layouts.is_empty(self.shape):
         if num_classes <= 0:

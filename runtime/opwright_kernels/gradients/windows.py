@@ -95,7 +95,7 @@ def _weight_gradient(
     for dim, size in enumerate(shape[2:], 2):
         if found.shape[dim] != size:
             found = aten.narrow(found, dim, 0, size)
-    return found
+    return aten.contiguous(found)
 
 
 # Pooling
