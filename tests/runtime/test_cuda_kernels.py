@@ -282,7 +282,7 @@ def test_loops(tmp_path_factory: pytest.TempPathFactory, step: int, ends: tuple[
 
 
 @pytest.mark.cuda
-@pytest.mark.skipif(not cupy_stand_in.HAS_GPU, reason="there is no GPU")
+@pytest.mark.skipif(not cupy_stand_in.HAS_GPU, reason="needs a GPU")
 def test_streams_and_devices(example: ModuleType) -> None:
     """Work goes to CuPy's current stream, and to the device of the operands, whichever is current."""
     devices = range(cupy.cuda.runtime.getDeviceCount())
