@@ -10,13 +10,12 @@ from typing import Any
 
 from numpy import dtype, ndarray
 
-from opwright.keys import DENSE_CPU, GRAD, NO_GRAD, ODD, VIEW
+from opwright.keys import CPU_ALONE, GRAD
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor
 
 Array = Any
 
-_PLAIN = DENSE_CPU | VIEW | ODD | NO_GRAD
 _SERVED = frozenset((dtype("float32"), dtype("float64")))
 
 
@@ -44,7 +43,7 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
             return None
         keys |= indices.keys
         arrays.append(indices.array)
-    if with_modes(keys) & ~_PLAIN or not all(each is None or type(each) is ndarray for each in arrays):
+    if with_modes(keys) & ~CPU_ALONE or not all(each is None or type(each) is ndarray for each in arrays):
         return None
     return arrays
 
@@ -54,4 +53,4 @@ def is_unwatched(first: Any, second: Any) -> bool:
     steps."""
     if type(first) is not Tensor or type(second) is not Tensor:
         return False
-    return not with_modes(first.keys | second.keys) & ~(_PLAIN | GRAD)
+    return not with_modes(first.keys | second.keys) & ~(CPU_ALONE | GRAD)
