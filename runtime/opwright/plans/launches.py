@@ -19,8 +19,12 @@ _SIZES: Final = np.dtype([("at", np.int64, (MAX_DIMS,))])
 MAX_LISTED: Final = 32  # numbers of a list that travels by value, `opwright_list`
 NULL: Final = np.zeros((), [("pointer", np.uintp)])  # what stands for an array that is left out
 # By sort: the dtype of a number, and that of an element of a list.
-_ONE: Final = {"float": np.dtype("float64"), "int": np.dtype("int64"), "bool": np.dtype("int32")}
-_EACH: Final = {**_ONE, "bool": np.dtype("bool")}
+_ONE: Final[dict[str, np.dtype[Any]]] = {
+    "float": np.dtype("float64"),
+    "int": np.dtype("int64"),
+    "bool": np.dtype("int32"),
+}
+_EACH: Final[dict[str, np.dtype[Any]]] = {**_ONE, "bool": np.dtype("bool")}
 _TYPES: Final = {
     "bool": "uint8_t", "float32": "float", "float64": "double", "complex64": "float2", "complex128": "double2",
     "int32": "int",
@@ -33,9 +37,10 @@ class LaunchRule:
 
     `threads` of each block; `elements` that a thread serves; bytes of `shared` memory of a block, one number for each
     dtype of the kernel, or one for all; `grid`: blocks for all `elements` of the result, or one for each of the `rows`
-    of the first array, or of that named `rows_of`, which are all dimensions but its last. `shared_limit` is the shared memory that the kernel may
-    ask the device for, where that is more than every device grants. `ndim`: how many dimensions the first array has,
-    where the kernel serves no others: a kernel cannot refuse what it is launched with. `dims` says so by name.
+    of the first array, or of that named `rows_of`, which are all dimensions but its last. `shared_limit` is the shared
+    memory that the kernel may ask the device for, where that is more than every device grants. `ndim`: how many
+    dimensions the first array has, where the kernel serves no others: a kernel cannot refuse what it is launched with.
+    `dims` says so by name.
     """
 
     threads: int = 256
@@ -119,8 +124,8 @@ def packed_optional(value: Any, sort: str, dtype: np.dtype[Any]) -> tuple[str, A
     """Return the type and value of a number that may be None: a struct, laid out as CUDA lays it out."""
     name, number = packed_number(0 if value is None else value, sort, dtype)
     wide = max(number.itemsize, 4)
-    fields = {"names": ["value", "is_there"], "formats": [number.dtype, np.int32], "offsets": [0, wide]}
-    made = np.zeros((), np.dtype({**fields, "itemsize": 2 * wide}))
+    fields: Any = {"names": ["value", "is_there"], "formats": [number.dtype, np.int32], "offsets": [0, wide]}
+    made: Any = np.zeros((), np.dtype({**fields, "itemsize": 2 * wide}))
     made["value"], made["is_there"] = number, value is not None
     return f"opwright_optional<{name}>", made
 
@@ -128,7 +133,7 @@ def packed_optional(value: Any, sort: str, dtype: np.dtype[Any]) -> tuple[str, A
 def packed_list(values: Any, sort: str) -> Iterator[tuple[str, Any]]:
     """Yield types and values of a list of at most 32 numbers, or of None: a struct, and how many there are."""
     kind = _EACH[sort]
-    made = np.zeros((), [("at", kind, (MAX_LISTED,)), ("is_there", np.int32)])
+    made = np.zeros((), np.dtype([("at", kind, (MAX_LISTED,)), ("is_there", np.int32)], align=True))
     count = 0 if values is None else len(values)
     if values is not None:
         made["at"][:count], made["is_there"] = values, 1

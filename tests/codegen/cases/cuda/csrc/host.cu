@@ -11,7 +11,8 @@ __global__ void blend(int64_t n, const T *x, const T *y, const int64_t *index, d
     if (i >= n)
         return;
     double total = ((double)x[i] + (y ? (double)y[i] : 0)) * by;
-    total = total < low ? low : total > high ? high : total;
+    total = total < low ? low : total;
+    total = total > high ? high : total;
     total = sign * (total + floor(shift)) + index[i];
     out[i] = (T)total;
     positive[i] = total > 0;

@@ -57,7 +57,7 @@ def blend(
 ) -> tuple[Tensor, Tensor]:
     y_ = None if y is None else y.array
     place = place_of(x.array, y_, index.array)
-    plan0 = rules.like_contiguous(x.array)
+    plan0 = rules.like(x.array)
     plan1 = rules.like(x.array, dtype=dtypes.bool_)
     return fake(place, plan0), fake(place, plan1)
 
@@ -83,7 +83,7 @@ def blend_host(
 ) -> tuple[Tensor, Tensor]:
     y_ = None if y is None else y.array
     place = place_of(x.array, y_, index.array)
-    plan0 = rules.like_contiguous(x.array)
+    plan0 = rules.like(x.array)
     plan1 = rules.like(x.array, dtype=dtypes.bool_)
     return fake(place, plan0), fake(place, plan1)
 

@@ -86,7 +86,7 @@ def blend(
 ) -> tuple[Tensor, Tensor]:
     try:
         y_ = None if y is None else y.array
-        plan0 = rules.like_contiguous(x.array)
+        plan0 = rules.like(x.array)
         plan1 = rules.like(x.array, dtype=dtypes.bool_)
         (x_,) = plan0.operands
         result0, result1 = results_of(
@@ -134,7 +134,7 @@ def blend_host(
 ) -> tuple[Tensor, Tensor]:
     try:
         y_ = None if y is None else y.array
-        plan0 = rules.like_contiguous(x.array)
+        plan0 = rules.like(x.array)
         plan1 = rules.like(x.array, dtype=dtypes.bool_)
         (x_,) = plan0.operands
         result0, result1 = results_of(

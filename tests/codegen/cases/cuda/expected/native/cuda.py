@@ -85,7 +85,7 @@ blend = CudaKernel(
         "mask: bool[]",
         "window: int[]",
     ),
-    ("", "bool like x"),
+    ("like x", "bool like x"),
     launch=LaunchRule(dims=(("x", 2), ("index", 2)), grid="rows", rows_of="index"),
 )
 blend_host = CudaHostKernel(
@@ -109,7 +109,7 @@ blend_host = CudaHostKernel(
         "mode: text",
         "note: text?",
     ),
-    ("", "bool like x"),
+    ("like x", "bool like x"),
 )
 scale = CudaWriter(
     _SOURCE2,
