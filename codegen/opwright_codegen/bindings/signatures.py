@@ -30,8 +30,8 @@ _LISTED: Final = ("float", "int", "bool")
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What errors say of kernels in a language: how the codes begin, its name, what functions take. `refused` are sorts
-    that they do not take."""
+    """The language of a kernel: how codes of errors begin, its name, what functions take. `refused` are sorts that they
+    do not take."""
 
     code: str
     name: str

@@ -124,8 +124,10 @@ def packed_optional(value: Any, sort: str, dtype: np.dtype[Any]) -> tuple[str, A
     """Return the type and value of a number that may be None: a struct, laid out as CUDA lays it out."""
     name, number = packed_number(0 if value is None else value, sort, dtype)
     wide = max(number.itemsize, 4)
-    fields: Any = {"names": ["value", "is_there"], "formats": [number.dtype, np.int32], "offsets": [0, wide]}
-    made: Any = np.zeros((), np.dtype({**fields, "itemsize": 2 * wide}))
+    packed: Any = {
+        "names": ["value", "is_there"], "formats": [number.dtype, np.int32], "offsets": [0, wide], "itemsize": 2 * wide,
+    }  # fmt: skip
+    made: Any = np.zeros((), np.dtype(packed))
     made["value"], made["is_there"] = number, value is not None
     return f"opwright_optional<{name}>", made
 
