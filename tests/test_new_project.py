@@ -67,7 +67,7 @@ def test_it_is_generated_compiled_and_tested(project: Path) -> None:
         return
     done = run(["make", "test"], project)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 of 2 files compiled" in done.stdout
+    assert "3 of 3 files compiled" in done.stdout
     assert counts(done.stdout) == (passed + 6 + 4, on_a_gpu)
 
 
