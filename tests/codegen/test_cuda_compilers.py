@@ -84,6 +84,12 @@ def sayings(text: str, folder: Path, *options: str) -> list[tuple[str, set[str]]
     [
         ("csrc_axpy.cu", ("--use_fast_math", "-DFACTOR=2"), {"axpy_f32", "axpy_f64"}),
         ("csrc_rows.cu", (), {"row_sums_f32", "row_sums_f64"}),
+        (
+            "csrc_every.cu",
+            (),
+            {f"blend_{end}" for end in ("f32", "f64", "i16")}
+            | {f"scale_{end}" for end in ("f32", "f64", "i64", "c64", "c128", "b8", "u8")},
+        ),
     ],
 )
 def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[str, ...], kernels: set[str]) -> None:
@@ -92,6 +98,26 @@ def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[st
     for log, found in sayings(text, tmp_path, *options):
         assert log == ""
         assert found == kernels
+
+
+@needs_one
+def test_values_are_laid_out_as_they_are_packed(tmp_path: Path) -> None:
+    """Numbers that may be left out, and lists, for every dtype: their sizes, and where the mark is."""
+    np = pytest.importorskip("numpy")
+    from opwright.plans.launches import packed_list, packed_optional, packed_sizes
+
+    checks, dtypes = [], ["bool", "uint8", "int16", "int32", "uint64", "float32", "float64", "complex64", "complex128"]
+    given = [packed_optional(None, "scalar", np.dtype(dtype)) for dtype in dtypes]
+    given += [next(packed_list([], sort)) for sort in ("float", "int", "bool")]
+    for kind, value in given:
+        place = value.dtype.fields["is_there"][1]
+        checks.append(f'static_assert(sizeof({kind}) == {value.nbytes}, "size");')
+        checks.append(f'static_assert(__builtin_offsetof({kind}, is_there) == {place}, "mark");')
+    checks.append(f'static_assert(sizeof(opwright_sizes) == {packed_sizes(()).nbytes}, "size");')
+    text = (EXPECTED / "csrc_every.cu").read_text(encoding="utf-8")
+    for log, kernels in sayings("\n".join([text, *checks]), tmp_path):
+        assert log == ""
+        assert kernels
 
 
 @needs_one
@@ -167,18 +193,14 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_one
 def test_the_example_of_fused_operators_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All its sources: also those that its schema does not name, since their operators take what `raw:` does not."""
+    """All its sources, as they stand in the package."""
     folder = tmp_path / "fused"
     shutil.copytree(EXAMPLE.with_name("fused"), folder, ignore=shutil.ignore_patterns("fused_ops", "__pycache__", ".*"))
     monkeypatch.chdir(folder)
     assert main(["generate"]) == 0
     found = set()
-    for path in sorted((folder / "csrc").glob("*.cu")):
-        # The header has prototypes of operators that the schema serves on CUDA; they make names C's.
-        text = path.read_text(encoding="utf-8").replace("__global__", 'extern "C" __global__')
-        for header in (folder / "fused_ops" / "native" / "fused_cuda.h", folder / "csrc" / "block.cuh"):
-            text = text.replace(f'#include "{header.name}"', header.read_text(encoding="utf-8"))
-        for log, kernels in sayings(text, tmp_path):
+    for path in sorted((folder / "fused_ops" / "native").glob("csrc_*.cu")):
+        for log, kernels in sayings(path.read_text(encoding="utf-8"), tmp_path):
             assert log == ""
             found |= kernels
     names = ("layer_norm", "layer_norm_backward", "cross_entropy", "cross_entropy_backward", "rotary", "adamw_step")
@@ -251,7 +273,8 @@ def test_headers_and_host_functions(tmp_path: Path) -> None:
     for log, _ in sayings(header, tmp_path):
         assert log == ""
     if NVCC is not None:
-        for path in (EXPECTED / "demo_cuda_shims.cu", HERE / "cases" / "cuda" / "csrc" / "words.cu"):
+        own = HERE / "cases" / "cuda" / "csrc"
+        for path in (EXPECTED / "demo_cuda_shims.cu", own / "words.cu", own / "host.cu"):
             log, found = compiled_by_nvcc(path.read_text(encoding="utf-8"), tmp_path, "-Xcompiler", "-Wall,-Wextra")
             assert log == ""
-            assert all("twice" in name for name in found)
+            assert all(re.search("twice|blend|add|swapped", name) for name in found)

@@ -26,7 +26,7 @@ ATTRIBUTES = {"MaxThreadsPerBlock": 1024, "MaxGridDimX": 2**31 - 1, "MaxSharedMe
               "MaxSharedMemoryPerBlockOptin": 99 << 10}  # fmt: skip
 _KERNEL = re.compile(r"__global__\s+void\s+(\w+)\s*\(")
 _DYNAMIC = re.compile(r"extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\]\s*;")
-_WORDS = {"c": "f"}
+_WORDS = {"c": "s", "u": "i", "b": "i"}  # by kind of dtype, what C++ has for it
 
 
 class DriverError(cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
@@ -123,6 +123,8 @@ def _packed(value: Any) -> tuple[Any, bytes]:
     if isinstance(value, np.ndarray):
         if value.size != 1:
             raise TypeError(f"You are trying to pass a numpy.ndarray of shape {value.shape} as a kernel parameter")
+        if value.dtype.names == ("pointer",):
+            return value, b"p"
         return value, b"s" if value.dtype.names else _WORDS.get(value.dtype.kind, value.dtype.kind).encode()
     if isinstance(value, np.generic):
         return np.array(value), _WORDS.get(value.dtype.kind, value.dtype.kind).encode()

@@ -214,7 +214,7 @@ def test_a_source_that_does_not_compile(package: ModuleType, native: ModuleType,
     (tmp_path / "broken.loops.cu").write_text("this is no CUDA")
     for name, said in (("broken", "does not compile"), ("none", "none.loops.cu")):
         source = CudaSource(str(tmp_path / "cuda.py"), f"{name}.loops.cu")
-        broken = CudaLoop(source, "demo::f", {"float32": "f_f32"}, (("x", "array"),))
+        broken = CudaLoop(source, "demo::f", {"float32": "f_f32"}, ("x: array",))
         with pytest.warns(RuntimeWarning, match=f"demo::f is computed by CuPy, step by step: .*{said}"):
             assert broken.fast(cupy.ones(3, np.float32), None) is NotImplemented
         with warnings.catch_warnings():

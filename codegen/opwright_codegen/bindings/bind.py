@@ -288,15 +288,15 @@ class _Binder:
 
 
 def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
-    """Yield the binding of the Meta key that follows from `meta`, or from a C kernel that writes arguments (and changes
-    no shape), where the operator names no kernel for it."""
-    planned = next((each for each in found if each.meta is not None or _writes_in_c(each)), None)
+    """Yield the binding of the Meta key that follows from `meta`, or from a kernel in C or CUDA that writes arguments
+    (and changes no shape), where the operator names no kernel for it."""
+    planned = next((each for each in found if each.meta is not None or _writes_arguments(each)), None)
     if planned is not None and not any(binding.key == "Meta" for binding in found):
         yield replace(planned, key="Meta")
 
 
-def _writes_in_c(binding: Binding) -> bool:
-    return isinstance(binding.kernel, Native) and binding.kernel.writes
+def _writes_arguments(binding: Binding) -> bool:
+    return isinstance(binding.kernel, Native | CudaKernel) and binding.kernel.writes
 
 
 def _check_array_module(base: Operator, kernel: Kernel) -> None:

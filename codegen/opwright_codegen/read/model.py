@@ -45,7 +45,8 @@ class Launch:
 
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
-    one for each of the `rows`. `ndim`: how many dimensions the first array has, where a kernel serves no others.
+    one for each of the `rows`, of the first array or of that named `rows_of`. `ndim`: how many dimensions the first
+    array has, where a kernel serves no others; `dims` says so of arrays by name.
     """
 
     threads: int = 256
@@ -53,7 +54,9 @@ class Launch:
     shared: tuple[tuple[str, ...], ...] = ()
     shared_limit: int = 0
     grid: str = "elements"
+    rows_of: str = ""
     ndim: int | None = None
+    dims: tuple[tuple[str, int], ...] = ()
     options: tuple[str, ...] = ()
 
     def shared_bytes(self, itemsize: int) -> int:

@@ -59,8 +59,8 @@ def _line(kernel: LoopKernel) -> str:
     source = ["__file__", quoted(_source(kernel)), tuple_text(list(map(quoted, _OPTIONS))), quoted(_ELEMENTS)]
     functions = [f"{quoted(dtype)}: {quoted(_function(kernel, dtype))}" for dtype in kernel.dtypes]
     numbers = [f"s{place}" for place in range(len(numbers_of(expression.root)))]
-    sorts = [*((name, "array") for name in expression.tensors), *((name, "number") for name in numbers)]
-    arguments = tuple_text([f"({quoted(name)}, {quoted(sort)})" for name, sort in sorts])
+    sorts = [*((name, "array") for name in expression.tensors), *((name, "scalar") for name in numbers)]
+    arguments = tuple_text([quoted(f"{name}: {sort}") for name, sort in sorts])
     given = [
         bracketed("CudaSource(", source, ")", 4, 1), quoted(kernel.operator), bracketed("{", functions, "}", 4, 1),
         arguments, *(["True"] if expression.is_truth else []),

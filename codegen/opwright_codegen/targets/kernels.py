@@ -20,7 +20,7 @@ from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtype
 from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
 from opwright_codegen.targets.known_facts import KnownFacts, known_facts
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
-from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
+from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.native_loops import loop_dtypes
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
@@ -105,7 +105,7 @@ def context(
     if dtypes:
         words.add("plain_dtypes")
     if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
-        words.discard(MODULE)
+        words -= {MODULE, DEVICE_MODULE}
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
 
@@ -190,4 +190,5 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) 
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
     extra += [backend.native] if MODULE in words else []
+    extra += [(f"..{MODULE}", "cuda", DEVICE_MODULE)] if DEVICE_MODULE in words else []
     return import_lines(words, whole, extra)

@@ -8,7 +8,6 @@ from textwrap import wrap
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Native
-from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.targets.native_arguments import C_TYPES, parameters
 from opwright_codegen.targets.native_facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer
@@ -76,7 +75,6 @@ def _parameters(native: Native, kind: str) -> Iterator[str]:
     if native.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
-    results = [NativeArgument(found.name, "array", found.dtype, is_written=True) for found in native.results]
-    named = [(argument, c_name(namer, argument.name)) for argument in (*native.arguments, *results)]
+    named = [(argument, c_name(namer, argument.name)) for argument in native.parameters]
     for argument, name in named:
         yield from parameters(argument, name, kind, native.convention, namer)

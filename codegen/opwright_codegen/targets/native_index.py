@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.targets.native_c import FOLDER, CKernel
 from opwright_codegen.targets.native_digest import digest
 from opwright_codegen.targets.native_loops import LoopKernel
@@ -35,16 +34,10 @@ def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:
 
 def _line(kernel: CKernel) -> str:
     native = kernel.native
-    arguments = tuple_text([_argument(argument) for argument in native.arguments])
+    arguments = tuple_text([quoted(str(argument)) for argument in native.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in native.dtypes])
     items = [quoted(native.name), quoted(native.operator), quoted(native.convention), dtypes, arguments]
     if native.writes:
         return bracketed(f"{native.name} = _LIBRARY.writer(", items, ")")
     results = tuple_text([quoted(result.dtype) for result in native.results])
     return bracketed(f"{native.name} = _LIBRARY.kernel(", [*items, results], ")")
-
-
-def _argument(argument: NativeArgument) -> str:
-    """Return what the runtime is told: name and sort, behind it dtype, list, option and whether it is written."""
-    marks = f"{':' * bool(argument.dtype)}{argument.dtype}{'[]' * argument.is_list}"
-    return quoted(f"{argument.name}: {argument.sort}{marks}{'?' * argument.is_optional}{'!' * argument.is_written}")

@@ -28,13 +28,14 @@ __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spell
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms", "Layout",
-    "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
-    "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error", "fake",
-    "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel", "native",
-    "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of",
-    "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of",
-    "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
+    "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor",
+    "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error",
+    "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel",
+    "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of",
+    "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result",
+    "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "zip",
 )  # fmt: skip
 
 

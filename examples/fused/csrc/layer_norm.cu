@@ -3,6 +3,14 @@
 
 #include "block.cuh"
 
+__device__ int64_t rows_of(int ndim, const opwright_sizes &shape)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < ndim - 1; i++)
+        rows *= shape[i];
+    return rows;
+}
+
 template <typename T>
 __device__ void normalize_row(int64_t columns, const T *x, const T *weight, const T *bias, double eps, T *y, T *mean,
                               T *rstd)
@@ -86,9 +94,10 @@ __global__ void layer_norm_backward_f32(const float *grad_y, int grad_y_ndim, op
                                         opwright_sizes grad_weight_shape, float *grad_bias, int grad_bias_ndim,
                                         opwright_sizes grad_bias_shape)
 {
-    const int64_t row = blockIdx.x, columns = x_shape[x_ndim - 1], at = row * columns;
-    gradient_of_row(columns, grad_y + at, x + at, mean[row], rstd[row], weight, grad_x + at);
-    gradients_of_columns(gridDim.x, columns, grad_y, x, mean, rstd, grad_weight, grad_bias);
+    const int64_t row = blockIdx.x, rows = rows_of(x_ndim, x_shape), columns = x_shape[x_ndim - 1], at = row * columns;
+    if (row < rows) // (of no rows, one block leaves zeros for the columns)
+        gradient_of_row(columns, grad_y + at, x + at, mean[row], rstd[row], weight, grad_x + at);
+    gradients_of_columns(rows, columns, grad_y, x, mean, rstd, grad_weight, grad_bias);
 }
 
 __global__ void layer_norm_backward_f64(const double *grad_y, int grad_y_ndim, opwright_sizes grad_y_shape,
@@ -100,7 +109,8 @@ __global__ void layer_norm_backward_f64(const double *grad_y, int grad_y_ndim, o
                                         opwright_sizes grad_weight_shape, double *grad_bias, int grad_bias_ndim,
                                         opwright_sizes grad_bias_shape)
 {
-    const int64_t row = blockIdx.x, columns = x_shape[x_ndim - 1], at = row * columns;
-    gradient_of_row(columns, grad_y + at, x + at, mean[row], rstd[row], weight, grad_x + at);
-    gradients_of_columns(gridDim.x, columns, grad_y, x, mean, rstd, grad_weight, grad_bias);
+    const int64_t row = blockIdx.x, rows = rows_of(x_ndim, x_shape), columns = x_shape[x_ndim - 1], at = row * columns;
+    if (row < rows) // (of no rows, one block leaves zeros for the columns)
+        gradient_of_row(columns, grad_y + at, x + at, mean[row], rstd[row], weight, grad_x + at);
+    gradients_of_columns(rows, columns, grad_y, x, mean, rstd, grad_weight, grad_bias);
 }

@@ -10,9 +10,10 @@ import numpy as np
 
 from opwright.arrays.dtypes import DType
 from opwright.errors import DispatchError
-from opwright.plans.device_kernels import CudaKernel, CudaSource
+from opwright.plans.device_kernels import CudaKernel
 from opwright.plans.device_operands import dense_out
-from opwright.plans.launches import LaunchRule
+from opwright.plans.device_sources import CudaSource
+from opwright.plans.native_arguments import NativeArgument
 from opwright.plans.plan import Plan
 
 __all__ = ["CudaLoop"]
@@ -26,20 +27,20 @@ class CudaLoop(CudaKernel):
     serves nothing.
     """
 
-    __slots__ = ("_count", "_is_broken", "_known", "_result")
+    __slots__ = ("_count", "_is_broken", "_known", "_truth")
 
     def __init__(
         self,
         source: CudaSource,
         operator: str,
         functions: Mapping[str, str],
-        arguments: Sequence[tuple[str, str]],
+        arguments: Sequence[str],
         is_truth: bool = False,
     ) -> None:
-        super().__init__(source, operator, "loop", functions, arguments, 1, LaunchRule())
+        super().__init__(source, operator, "loop", functions, arguments, ("",))
         self._known = {dtype: dtype for dtype in self._functions}
-        self._result = np.dtype(np.bool_) if is_truth else None
-        self._count = sum(sort == "array" for _, sort in arguments)
+        self._truth = np.dtype(np.bool_) if is_truth else None
+        self._count = sum(argument.is_array for argument in self._arguments)
         self._is_broken = False
 
     def __call__(self, plan: Plan | Sequence[Plan], *given: Any, out: Any = None) -> Any:
@@ -78,7 +79,7 @@ class CudaLoop(CudaKernel):
             out = None
         with cupy.cuda.Device(device):
             apart = [array for array in arrays if out is None or not _is_in_place(array, out)]
-            results = dense_out(cupy, out, [shape], self._result or dtype, apart)
+            results = dense_out(cupy, out, [shape], [self._truth or dtype], apart)
             return results[0] if self._has_served([*arrays, *numbers], results, dtype) else NotImplemented
 
     def _has_served(self, operands: Sequence[Any], results: Sequence[Any], dtype: DType) -> bool:
@@ -98,7 +99,7 @@ class CudaLoop(CudaKernel):
         self._run(launch)
         return True
 
-    def _number(self, name: str, sort: str, value: Any) -> tuple[str, Any]:
+    def _scalar(self, argument: NativeArgument, value: Any, dtype: DType) -> tuple[str, Any]:
         return ("double" if value.dtype.kind == "f" else "int64_t"), value
 
 

@@ -13,7 +13,7 @@ axpy = CudaLoop(
         "float64": "loop_axpy_f64",
         "int64": "loop_axpy_i64",
     },
-    (("self", "array"), ("other", "array"), ("s0", "number")),
+    ("self: array", "other: array", "s0: scalar"),
 )
 spread = CudaLoop(
     CudaSource(__file__, "spread.loops.cu", ("--std=c++17", "--fmad=false"), "device.elements.cu"),
@@ -24,24 +24,24 @@ spread = CudaLoop(
         "float32": "loop_spread_f32",
         "float64": "loop_spread_f64",
     },
-    (("int", "array"), ("restrict", "array"), ("s0", "number"), ("s1", "number"), ("s2", "number")),
+    ("int: array", "restrict: array", "s0: scalar", "s1: scalar", "s2: scalar"),
 )
 bits = CudaLoop(
     CudaSource(__file__, "bits.loops.cu", ("--std=c++17", "--fmad=false"), "device.elements.cu"),
     "demo::bits",
     {"uint8": "loop_bits_u8", "int16": "loop_bits_i16", "uint64": "loop_bits_u64"},
-    (("x", "array"), ("y", "array")),
+    ("x: array", "y: array"),
 )
 either = CudaLoop(
     CudaSource(__file__, "either.loops.cu", ("--std=c++17", "--fmad=false"), "device.elements.cu"),
     "demo::either",
     {"float32": "loop_either_f32"},
-    (("x", "array"), ("y", "array")),
+    ("x: array", "y: array"),
     True,
 )
 truth = CudaLoop(
     CudaSource(__file__, "truth.loops.cu", ("--std=c++17", "--fmad=false"), "device.elements.cu"),
     "demo::truth",
     {"bool": "loop_truth_b8"},
-    (("x", "array"),),
+    ("x: array",),
 )
