@@ -10,6 +10,7 @@ from .measure import Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
+    "expressions",
 )  # fmt: skip
 
 

@@ -31,13 +31,22 @@ PEERS = HERE / "native_peers"
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as made:
-        folder = Path(made, "example")
-        shutil.copytree(HERE.parent / "examples" / "native", folder, ignore=shutil.ignore_patterns("native_demo"))
-        subprocess.run([sys.executable, "-m", "opwright_codegen.cli", "build"], cwd=folder, check=True, stdout=2)
-        sys.path.insert(0, str(folder))
+        folder = built("native", Path(made))
         native, ops = (importlib.import_module(f"native_demo.{name}") for name in ("native", "ops"))
         yield from shims(native.axpy.fast, folder)
         yield from operators(ops)
+        built("fused", Path(made))
+        yield from fused(importlib.import_module("train"))
+
+
+def built(example: str, made: Path) -> Path:
+    """Return the folder of an example that is built where no other run looks; its modules can be imported."""
+    folder = made / example
+    ignored = shutil.ignore_patterns("native_demo", "fused_ops", "__pycache__", ".*")
+    shutil.copytree(HERE.parent / "examples" / example, folder, ignore=ignored)
+    subprocess.run([sys.executable, "-m", "opwright_codegen.cli", "build"], cwd=folder, check=True, stdout=2)
+    sys.path.insert(0, str(folder))
+    return folder
 
 
 def shims(fast: Any, folder: Path) -> Iterator[Figure]:
@@ -70,6 +79,29 @@ def operators(ops: ModuleType) -> Iterator[Figure]:
         step = partial(ops.adamw_step, *map(opwright.from_numpy, state), step=3)
         peer = partial(numpy_step, *(each.copy() for each in state), 3)
         yield ratio(f"AdamW step of {count:,} float32 against NumPy", step, peer, rounds=rounds, repeats=31)
+
+
+def fused(train: ModuleType) -> Iterator[Figure]:
+    """Operators of one kernel beside the same of several: forward and backward, and the optimizer's step."""
+    random = np.random.default_rng(0)
+    x, target = random.random((512, 128), np.float32), opwright.tensor(random.integers(0, 1024, 512))
+    norm = [opwright.tensor(each, requires_grad=True) for each in (x, x[0], x[1])]
+    logits = opwright.tensor(random.random((512, 1024), np.float32), requires_grad=True)
+
+    def normalize(form: Any) -> None:
+        form.layer_norm(*norm).sum().backward()
+
+    def lose(form: Any) -> None:
+        form.cross_entropy(logits, target).backward()
+
+    for what, call in (("layer norm (512, 128)", normalize), ("cross entropy (512, 1024)", lose)):
+        ours, peer = partial(call, train.FUSED), partial(call, train.COMPOSED)
+        yield ratio(f"{what}, forward and backward, fused against composed", ours, peer, rounds=2, repeats=31)
+    state = [opwright.tensor(random.random(100_000, np.float32)) for _ in range(4)]
+    ours, peer = (
+        partial(form.adamw_step, *state, **train.RATES, step=3) for form in (train.FUSED, train.COMPOSED)
+    )  # fmt: skip
+    yield ratio("AdamW step of 100,000 float32, fused against composed", ours, peer, rounds=5, repeats=31)
 
 
 def numpy_step(param: Any, grad: Any, mean: Any, square: Any, step: int) -> None:

@@ -35,7 +35,11 @@ HATCH = '\n[tool.hatch.build.hooks.opwright]\n\n[tool.hatch.build.targets.wheel]
 CALL = "import demo, numpy; print(demo.axpy(numpy.arange(3.0), numpy.ones(3), alpha=2.0), demo.__file__)"
 OBSERVED = {"schemas/ops.yaml", "csrc/axpy.c", "csrc/rows.c", "csrc/own.h", "pyproject.toml"}
 # CUDA sources are compiled where they are called.
-NATIVE = {"__init__.py", "cuda.py", "_native_demo.abi3.so", "csrc_axpy.cu", "csrc_moments.cu"}
+NATIVE = {
+    "__init__.py", "cuda.py", "_native_demo.abi3.so", "csrc_axpy.cu", "csrc_moments.cu", "device.elements.cu",
+    "doubled.loops.cu",
+}  # fmt: skip
+EXPRESSION = "\n- func: native_demo::doubled(Tensor self) -> Tensor\n  kernel: self * 2\n  dtypes: float32\n"
 has_hooks = bool(entry_points(group="hatch", name="opwright"))
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
@@ -48,7 +52,7 @@ def project(folder: Path, backend: str, *, ignored: bool = True) -> Path:
     (folder / "src" / "demo").mkdir(parents=True)
     (folder / "src" / "demo" / "__init__.py").write_text("from demo.operators.ops import axpy, running_max\n")
     (folder / "schemas").mkdir()
-    shutil.copy(EXAMPLE / "ops.yaml", folder / "schemas" / "ops.yaml")
+    (folder / "schemas" / "ops.yaml").write_text((EXAMPLE / "ops.yaml").read_text() + EXPRESSION)
     shutil.copytree(EXAMPLE / "csrc", folder / "csrc")
     (folder / "csrc" / "own.h").write_text("/* of the project */\n")
     tail = HATCH if backend.startswith("hatchling") else ""

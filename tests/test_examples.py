@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,20 @@ def test_gradients_of_each_sample() -> None:
     assert apart is not None and float(apart[1]) < 1e-4
     losses = [float(found) for found in re.findall(r"loss ([0-9.]+)", printed)]
     assert len(losses) == 3 and losses[-1] < losses[0]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_fused_operators_train_as_composed_ones(tmp_path: Path) -> None:
+    """The project is built, its own tests pass, and the losses agree, which it sees to itself."""
+    folder = tmp_path / "fused"
+    ignored = shutil.ignore_patterns("fused_ops", "__pycache__", ".*")
+    shutil.copytree(ROOT / "examples" / "fused", folder, ignore=ignored)
+    run("-m", "opwright_codegen.cli", "build", cwd=folder, CFLAGS="-Wall -Wextra -Werror")
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    printed = run("train.py", "4", cwd=folder)
+    losses = [float(found) for found in re.findall(r"loss fused ([0-9.]+)", printed)]
+    assert len(losses) == 4 and losses[-1] < losses[0]
+    assert len(re.findall(r"ratio [0-9.]+", printed)) == 4
 
 
 def test_a_folder_called_opwright_hides_nothing(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 # The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
 ORDER = [
-    "source", "errors", "schema", "formula", "read", "kernels", "derivatives", "views", "bindings", "targets",
-    "output", "building", "explanations", "commands", "hooks", "cli", "entry",
+    "source", "errors", "schema", "formula", "expressions", "read", "kernels", "derivatives", "views", "bindings",
+    "targets", "output", "building", "explanations", "commands", "hooks", "cli", "entry",
 ]  # fmt: skip
 PACKAGES = [name for name in ORDER if (ROOT / name).is_dir()]
 # What targets/ holds is in the README of the folder above, with the files that each target gives.

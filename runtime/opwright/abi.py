@@ -90,11 +90,14 @@ if TYPE_CHECKING:
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
-    from opwright.plans.device_kernels import CudaHostKernel, CudaSource
+    from opwright.plans.device_kernels import CudaHostKernel, CudaKernel
+    from opwright.plans.device_loops import CudaLoop
+    from opwright.plans.device_sources import CudaSource
+    from opwright.plans.device_writers import CudaHostWriter, CudaWriter
     from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -120,7 +123,10 @@ _LATER: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
-    "opwright.plans.device_kernels": ("CudaHostKernel", "CudaSource"),
+    "opwright.plans.device_kernels": ("CudaHostKernel", "CudaKernel"),
+    "opwright.plans.device_loops": ("CudaLoop",),
+    "opwright.plans.device_sources": ("CudaSource",),
+    "opwright.plans.device_writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.plans.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
@@ -129,20 +135,21 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 
 __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "Along", "ByHand", "CudaHostKernel", "CudaSource", "DType", "Declarations", "Device", "Edge", "Elementwise",
-    "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout",
-    "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
-    "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-    "active_modes", "array_module", "as_tuple", "autocast_wrapper", "check_inplace", "check_no_gradient",
-    "check_writable", "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1",
-    "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of",
-    "increment_version", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "known_result",
-    "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
-    "plan_of", "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording",
-    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional",
-    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
+    "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule",
+    "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary",
+    "Operator", "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar",
+    "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple",
+    "autocast_wrapper", "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of",
+    "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
+    "function_of", "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array",
+    "is_dtype", "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake",
+    "new_place", "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
+    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
+    "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
+    "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all",
+    "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
+    "write_self",
 ]  # fmt: skip
 
 

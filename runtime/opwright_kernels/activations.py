@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -12,36 +13,52 @@ import numpy as np
 
 from opwright.arrays.dtypes import FLOATING, wrapped_scalar
 from opwright.arrays.generator import Generator, source_for
+from opwright_kernels.approximation import filled_in_blocks
 
 Array = Any
 
 
 def silu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self / (1 + exp(-self))."""
-    divisor = xp.negative(self, out=xp.empty_like(self))
+    return filled_in_blocks(xp, _fill_silu, self, out)
+
+
+def _fill_silu(xp: ModuleType, x: Array, out: Array) -> None:
+    divisor = xp.negative(x)
     xp.exp(divisor, out=divisor)
     divisor += 1
-    return xp.divide(self, divisor, out=out)
+    xp.divide(x, divisor, out=out)
 
 
 def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self * tanh(log(1 + exp(self)))."""
-    factor = xp.exp(self, out=xp.empty_like(self))
+    return filled_in_blocks(xp, _fill_mish, self, out)
+
+
+def _fill_mish(xp: ModuleType, x: Array, out: Array) -> None:
+    factor = xp.exp(x)
     xp.log1p(factor, out=factor)
     xp.tanh(factor, out=factor)
-    return xp.multiply(self, factor, out=out)
+    xp.multiply(x, factor, out=out)
 
 
 def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale: complex) -> Array:
     """Return scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
-    result = xp.minimum(self, 0, out=xp.empty_like(self))
+    return filled_in_blocks(xp, partial(_fill_elu, numbers=(alpha, scale, input_scale)), self, None)
+
+
+def _fill_elu(xp: ModuleType, x: Array, out: Array, numbers: tuple[complex, complex, complex]) -> None:
+    alpha, scale, input_scale = numbers
+    above = xp.maximum(x, 0)
+    xp.minimum(x, 0, out=out)
     if input_scale != 1:
-        result *= input_scale
-    xp.expm1(result, out=result)
-    result *= alpha * scale
-    above = xp.maximum(self, 0)
-    result += above if scale == 1 else above * scale
-    return result
+        out *= input_scale
+    xp.expm1(out, out=out)
+    if alpha * scale != 1:
+        out *= alpha * scale
+    if scale != 1:
+        above *= scale
+    out += above
 
 
 def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
@@ -85,14 +102,17 @@ def _real(number: complex) -> float:
 
 def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> Array:
     """Return log(1 + exp(beta * self)) / beta; `self` where beta * self is above the threshold."""
-    scaled = xp.multiply(self, beta, out=xp.empty_like(self))
+    return filled_in_blocks(xp, partial(_fill_softplus, beta=beta, threshold=threshold), self, None)
+
+
+def _fill_softplus(xp: ModuleType, x: Array, out: Array, beta: complex, threshold: complex) -> None:
+    scaled = x if beta == 1 else x * beta
     is_linear = scaled > threshold
-    xp.exp(scaled, out=scaled)
-    xp.log1p(scaled, out=scaled)
+    xp.exp(scaled, out=out)
+    xp.log1p(out, out=out)
     if beta != 1:
-        scaled /= beta
-    xp.copyto(scaled, self, where=is_linear)
-    return scaled
+        out /= beta
+    xp.copyto(out, x, where=is_linear)
 
 
 def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
@@ -121,9 +141,13 @@ def hardsigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 def hardswish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self * hardsigmoid(self)."""
-    result = _between_0_and_6(xp, self)
-    result *= self
-    return xp.divide(result, 6, out=out)
+    return filled_in_blocks(xp, _fill_hardswish, self, out)
+
+
+def _fill_hardswish(xp: ModuleType, x: Array, out: Array) -> None:
+    held = _between_0_and_6(xp, x)
+    held *= x
+    xp.divide(held, 6, out=out)
 
 
 def _between_0_and_6(xp: ModuleType, self: Array) -> Array:

@@ -12,6 +12,8 @@ Array = Any
 Coefficients = tuple[float, ...]
 
 _BLOCK = 8192  # elements; with a handful of temporaries of float64 that is what a core's second-level cache holds
+_WIDE_BLOCK = 32768  # elements of float32, for functions with few temporaries
+_FEW = 48  # elements that Python computes one by one in less time than NumPy takes for a dozen of its calls
 
 
 def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None, *operands: Array) -> Array:
@@ -36,6 +38,51 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
     return result
 
 
+def filled_in_blocks(
+    xp: ModuleType, fill: Callable[[ModuleType, Array, Array], None], self: Array, out: Array | None
+) -> Array:
+    """Return what `fill(xp, operand, result)` writes for one operand, elementwise: in its strides where `out` is None.
+
+    `fill` is given arrays of one shape, which may be one memory and are never 0-dim. On the CPU it is called for one
+    block of elements after another.
+    """
+    result = xp.empty_like(self) if out is None else out
+    if xp is np and self.ndim and self.size <= _WIDE_BLOCK:
+        fill(xp, self, result)
+        return result
+    operand, flat = (self, result) if self.ndim == 1 else _in_one_row(xp, self, result)
+    step = _WIDE_BLOCK if xp is np else max(1, flat.size)
+    for start in range(0, flat.size, step):
+        fill(xp, operand[start : start + step], flat[start : start + step])
+    if flat is not result and not xp.may_share_memory(flat, result):
+        result[...] = flat.reshape(result.shape)
+    return result
+
+
+def _in_one_row(xp: ModuleType, operand: Array, result: Array) -> tuple[Array, Array]:
+    """Return both as 1-d arrays of like order: views where they lie densely and alike, else copies."""
+    if operand.flags.c_contiguous and result.flags.c_contiguous:
+        return operand.reshape(-1), result.reshape(-1)
+    if operand.flags.f_contiguous and result.flags.f_contiguous:
+        return operand.T.reshape(-1), result.T.reshape(-1)
+    return operand.reshape(-1), xp.empty(result.size, result.dtype)
+
+
+def one_by_one(xp: ModuleType, function: Callable[[float], float], self: Array, out: Array | None) -> Array | None:
+    """Return a function of Python's floats of each element: None on a GPU, where there are more than a few elements,
+    and where the function raises ValueError or OverflowError."""
+    if xp is not np or self.size > _FEW:
+        return None
+    try:
+        result = np.fromiter(map(function, self.ravel().tolist()), self.dtype, self.size).reshape(self.shape)
+    except (ValueError, OverflowError):
+        return None
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 def put_where(xp: ModuleType, result: Array, mask: Array, function: Callable[..., Array], *operands: Array) -> None:
     """Set `result[mask] = function(operands[mask])` on 1-d arrays, computed nowhere else."""
     places = xp.flatnonzero(mask)  # faster to go by than a mask, of which no processor can foresee the next bit
@@ -57,4 +104,5 @@ def polynomial(coefficients: Coefficients, x: Array) -> Array:
     for coefficient in coefficients[-2:0:-1]:
         result += coefficient
         result *= x
-    return result + coefficients[0]
+    result += coefficients[0]
+    return result

@@ -13,6 +13,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import wrapped_scalar
 from opwright.errors import DispatchError
+from opwright_kernels import division, single_precision
+from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.special import erf
 
 Array = Any
@@ -50,6 +52,8 @@ def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) ->
 
 
 def _dividing(xp: ModuleType, ufunc: Any, self: Array, other: Array, out: Array | None) -> Array:
+    if division.serves(xp, self, other):
+        return division.divided(ufunc, self, other, out)
     if xp is not np or self.dtype.kind not in "iu":
         return ufunc(self, other, out=out)
     if out is not None and not np.all(other):
@@ -96,10 +100,17 @@ def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | Non
         return power(xp, self, exponent, out)
     if exponent == 2:
         return xp.multiply(self, self, out=out)
+    if exponent == 3 and self.dtype.kind == "f":
+        return filled_in_blocks(xp, _fill_cube, self, out)
     if exponent in (0.5, -0.5) and self.dtype.kind in "fc":
         root = xp.sqrt(self, out=out)
         return root if exponent == 0.5 else xp.true_divide(1, root, out=out)
     return xp.power(self, exponent, out=out)
+
+
+def _fill_cube(xp: ModuleType, x: Array, out: Array) -> None:
+    square = x * x
+    xp.multiply(square, x, out=out)
 
 
 def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out: Array | None = None) -> Array:
@@ -159,11 +170,27 @@ def ldexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -
 def logaddexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return `log(exp(self) + exp(other))` without overflow."""
     if self.dtype.kind != "c":
+        if xp is np and self.shape == other.shape and self.size > 64 and out is None:
+            return _logaddexp(self, other)
         return xp.logaddexp(self, other, out=out)
     swapped = self.real < other.real
     larger, smaller = xp.where(swapped, other, self), xp.where(swapped, self, other)
     result = larger + xp.log1p(xp.exp(smaller - larger))
     return _stored(xp, xp.where(xp.isneginf(larger.real), larger, result), out)
+
+
+def _logaddexp(self: Array, other: Array) -> Array:
+    """Return what NumPy's function does, which goes by elements, in steps that it has vector instructions for."""
+    result = np.maximum(self, other)
+    distance = np.subtract(self, other)
+    np.abs(distance, out=distance)
+    if np.isnan(distance).any():  # of NaN, and of two equal infinities
+        return np.logaddexp(self, other)
+    np.negative(distance, out=distance)
+    np.exp(distance, out=distance)
+    np.log1p(distance, out=distance)
+    result += distance
+    return result
 
 
 def exp2(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
@@ -176,11 +203,15 @@ def exp2(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return -1, 0 or 1; 0 for NaN and for both zeros."""
     if self.dtype.kind == "f":
-        # Two comparisons as bytes: half the memory traffic of NumPy's sign followed by a search for NaN.
-        return xp.subtract(xp.greater(self, 0), xp.less(self, 0), out=out, dtype=self.dtype)
+        return filled_in_blocks(xp, _fill_sign, self, out)
     if self.dtype.kind == "b":
         return xp.logical_or(self, self, out=out)
     return xp.sign(self, out=out)
+
+
+def _fill_sign(xp: ModuleType, x: Array, out: Array) -> None:
+    # Two comparisons as bytes: half the memory traffic of NumPy's sign followed by a search for NaN.
+    xp.subtract(xp.greater(x, 0), xp.less(x, 0), out=out, dtype=x.dtype)
 
 
 def round_half_even(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
@@ -203,18 +234,37 @@ def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | N
 
 def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return 1 / (1 + exp(-self))."""
-    result = xp.negative(self, out=out)
-    result = xp.exp(result, out=result if out is None and result.ndim else out)
-    result = xp.add(result, 1, out=result if out is None and result.ndim else out)
-    return xp.reciprocal(result, out=result if out is None and result.ndim else out)
+    return filled_in_blocks(xp, _fill_sigmoid, self, out)
+
+
+def _fill_sigmoid(xp: ModuleType, x: Array, out: Array) -> None:
+    xp.negative(x, out=out)
+    xp.exp(out, out=out)
+    out += 1
+    xp.reciprocal(out, out=out)
 
 
 def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None) -> Array:
     """Return `self` times the standard normal distribution at it: exactly ("none") or through tanh ("tanh")."""
     if approximate == "tanh":
-        inner = 0.7978845608028654 * (self + 0.044715 * (self * self * self))
-        return xp.multiply(0.5 * self, 1 + xp.tanh(inner), out=out)
-    return xp.multiply(0.5 * self, 1 + erf(xp, self * self.dtype.type(0.7071067811865476)), out=out)
+        return filled_in_blocks(xp, _gelu_by_tanh, self, out)
+    if self.dtype.itemsize == 4:
+        return filled_in_blocks(xp, single_precision.fill_gelu, self, out)
+    factor = xp.asarray(erf(xp, self * self.dtype.type(0.7071067811865476)))
+    factor += 1
+    factor *= 0.5
+    return xp.multiply(self, factor, out=_or_reused(out, factor, self))
+
+
+def _gelu_by_tanh(xp: ModuleType, x: Array, out: Array) -> None:
+    inner = x * x
+    inner *= 0.7978845608028654 * 0.044715
+    inner += 0.7978845608028654
+    inner *= x
+    xp.tanh(inner, out=inner)
+    inner += 1
+    inner *= 0.5
+    xp.multiply(inner, x, out=out)
 
 
 def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:

@@ -7,6 +7,8 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from opwright_kernels.rules.convolution import transposed_size
 from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
@@ -14,8 +16,10 @@ from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, 
 Array = Any
 Sizes = Sequence[int]
 
-# Columns are made for as many images at a time as fit into this many bytes.
-_COLUMN_BYTES = 1 << 26
+# Columns are made for as many images at a time as fit into this many bytes, and into a core's second-level cache.
+_COLUMN_BYTES = 1 << 20
+# Rows of a result from which on the loop over one is longer than what it takes to begin it.
+_WIDE_ROW = 48
 
 
 def convolution(
@@ -46,6 +50,9 @@ def convolution(
 def _convolved(xp: ModuleType, image: Array, weight: Array, stride: Sizes, dilation: Sizes, groups: int) -> Array:
     found = windows(xp, image, weight.shape[2:], stride, dilation)
     ndim = weight.ndim - 2
+    is_wide = weight.shape[1] == 1 and groups == weight.shape[0] > 1 and found.shape[1 + ndim] >= _WIDE_ROW
+    if is_wide and found.size and not has_channels_last(image):
+        return _by_places(xp, found, weight)
     counts = found.shape[2 : 2 + ndim]
     batch, kept = found.shape[0], weight.shape[0]
     if not found.size or not kept:
@@ -60,6 +67,54 @@ def _convolved(xp: ModuleType, image: Array, weight: Array, stride: Sizes, dilat
     for start in range(0, batch, block):
         _columns_product(xp, found[start : start + block], weight, result[start : start + block])
     return result.reshape(batch, kept, *counts)
+
+
+def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
+    """Convolve each channel by itself: a product for each place of the kernel, since a matrix of one row gains nothing
+    from columns."""
+    ndim = weight.ndim - 2
+    result = xp.empty(found.shape[: 2 + ndim], found.dtype)
+    factors = weight.reshape(weight.shape[0], -1, *(1,) * ndim)
+    step = max(1, _COLUMN_BYTES // 4 * len(result) // max(1, result.nbytes)) if xp is np else len(result)
+    places = list(np.ndindex(*weight.shape[2:]))
+    for start in range(0, len(result), step):
+        part, total = found[start : start + step], result[start : start + step]
+        xp.multiply(part[(..., *places[0])], factors[:, 0], out=total)
+        product = xp.empty_like(total)
+        for number, place in enumerate(places[1:], 1):
+            total += xp.multiply(part[(..., *place)], factors[:, number], out=product)
+    return result
+
+
+def input_gradient(grad: Array, weight: Array, padding: Sizes, dilation: Sizes, groups: int) -> Array | None:
+    """Return the gradient of a convolution's input where all strides are 1, of NumPy arrays: the convolution with the
+    weight turned around. None where the padding is wider than the kernel."""
+    kept, each, *kernel = weight.shape
+    lists = zip(kernel, padding, dilation, strict=True)
+    pads = [gap * (extent - 1) - pad for extent, pad, gap in lists]
+    if min(pads) < 0:
+        return None
+    turned = np.flip(weight, tuple(range(2, weight.ndim))).reshape(groups, kept // groups, each, *kernel)
+    other = np.ascontiguousarray(turned.swapaxes(1, 2)).reshape(groups * each, kept // groups, *kernel)
+    return _convolved(np, padded(np, grad, pads), other, [1] * len(kernel), dilation, groups)
+
+
+def weight_gradient(
+    image: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
+    """Return the gradient of a convolution's weight, of NumPy arrays: of each group a product of its gradients with the
+    columns of its windows."""
+    kept, each, *kernel = shape
+    found = windows(np, padded(np, image, padding), kernel, stride, dilation)
+    ndim = len(kernel)
+    result = np.zeros((groups, kept // groups, each * prod(kernel)), grad.dtype)
+    block = max(_COLUMN_BYTES // (found[0].size * image.itemsize), 1)
+    order = (1, *range(2 + ndim, 2 + 2 * ndim), 0, *range(2, 2 + ndim))
+    for start in range(0, len(grad), block):
+        columns = found[start : start + block].transpose(order).reshape(groups, each * prod(kernel), -1)
+        rows = grad[start : start + block].swapaxes(0, 1).reshape(groups, kept // groups, -1)
+        result += np.matmul(rows, columns.swapaxes(1, 2))
+    return result.reshape(shape)
 
 
 def _columns_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
@@ -99,5 +154,13 @@ def _transposed(
         return xp.zeros((batch, kept, *wanted), input.dtype)
     images = input.reshape(batch, groups, channels // groups, prod(sizes))
     matrices = weight.reshape(groups, channels // groups, -1).swapaxes(1, 2)
-    columns = xp.matmul(matrices, images).reshape(batch, kept, *kernel, *sizes)
-    return sum_of_windows(xp, columns, wanted, kernel, stride, padding, dilation)
+    step = max(1, _COLUMN_BYTES // max(1, kept * prod(kernel) * prod(sizes) * input.itemsize)) if xp is np else batch
+    if step >= batch:
+        columns = xp.matmul(matrices, images).reshape(batch, kept, *kernel, *sizes)
+        return sum_of_windows(xp, columns, wanted, kernel, stride, padding, dilation)
+    result = xp.empty((batch, kept, *wanted), input.dtype)
+    for start in range(0, batch, step):
+        part = images[start : start + step]
+        columns = xp.matmul(matrices, part).reshape(len(part), kept, *kernel, *sizes)
+        result[start : start + step] = sum_of_windows(xp, columns, wanted, kernel, stride, padding, dilation)
+    return result

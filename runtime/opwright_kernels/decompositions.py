@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.errors import LinAlgError
-from opwright_kernels import elimination
+from opwright_kernels import elimination, lapack
 
 Array = Any
 
@@ -81,32 +81,53 @@ def solution_and_factors(
     xp: ModuleType, A: Array, B: Array, left: bool, check_errors: bool
 ) -> tuple[Array, Array, Array, Array]:
     """Return X with A @ X = B, or X @ A = B; LU, pivots and info of A (`_linalg_solve_ex`)."""
-    factors, pivots, order = elimination.factor(xp, A)
+    factors, pivots, order = _factored(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:
         check_factorizations(info, "torch.linalg.solve_ex", A.ndim == 2)
     is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
     columns = B[..., None] if is_vector else B
     if left:
-        result = elimination.solve_factored(xp, factors, order, columns)
+        result = _solved(xp, factors, pivots, columns, False, order)
     else:
-        result = _solve_transposed(xp, factors, order, columns.swapaxes(-1, -2)).swapaxes(-1, -2)
+        result = _solved(xp, factors, pivots, columns.swapaxes(-1, -2), True, order).swapaxes(-1, -2)
     return (result[..., 0] if is_vector else result), factors, pivots, info
 
 
-def _solve_transposed(xp: ModuleType, factors: Array, order: Array, B: Array) -> Array:
-    """Return X with A.T @ X = B: A.T is U.T @ L.T @ P."""
+def _factored(xp: ModuleType, A: Array) -> tuple[Array, Array, Array | None]:
+    """Return LU and pivots, by LAPACK where it serves, and the order of the rows where elimination found it."""
+    if xp is np and lapack.serves(A):
+        return (*lapack.factor(A), None)
+    return elimination.factor(xp, A)
+
+
+def _solved(
+    xp: ModuleType, factors: Array, pivots: Array, B: Array, transposed: bool, order: Array | None = None
+) -> Array:
+    """Return X with A @ X = B, or A.T @ X = B, from the factors of A; the batches broadcast."""
+    if xp is np and lapack.serves(factors) and lapack.serves(B):
+        return lapack.solve(factors, pivots, B, transposed)
+    order = row_order(xp, pivots, factors.shape[-1]) if order is None else order
+    if not transposed:
+        return elimination.solve_factored(xp, factors, order, B)
+    # A.T is U.T @ L.T @ P
     turned = factors.swapaxes(-1, -2)
-    rows = elimination.solve_triangle(xp, turned, elimination.solve_triangle(xp, turned, B, False, False), True, True)
+    rows = _triangle_solved(xp, turned, _triangle_solved(xp, turned, B, False, False), True, True)
     back = xp.broadcast_to(xp.argsort(order, axis=-1), rows.shape[:-1])
     return xp.take_along_axis(rows, back[..., None], axis=-2)
+
+
+def _triangle_solved(xp: ModuleType, A: Array, B: Array, upper: bool, unit: bool) -> Array:
+    if xp is np and lapack.serves(A) and lapack.serves(B):
+        return lapack.solve_triangle(A, B, upper, unit)
+    return elimination.solve_triangle(xp, A, B, upper, unit)
 
 
 def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, for one triangle of A (`linalg_solve_triangular`)."""
     if left:
-        return elimination.solve_triangle(xp, A, B, upper, unitriangular)
-    turned = elimination.solve_triangle(xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular)
+        return _triangle_solved(xp, A, B, upper, unitriangular)
+    turned = _triangle_solved(xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular)
     return turned.swapaxes(-1, -2)
 
 
@@ -115,28 +136,26 @@ def solve_transposed_triangular(
 ) -> tuple[Array, Array]:
     """Return the solution, and A as it was used (`triangular_solve`)."""
     matrices = A.swapaxes(-1, -2) if transpose else A
-    solution = elimination.solve_triangle(xp, matrices, self, upper is not transpose, unitriangular)
+    solution = _triangle_solved(xp, matrices, self, upper is not transpose, unitriangular)
     return solution, xp.broadcast_to(A, (*solution.shape[:-2], *A.shape[-2:]))
 
 
 def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`)."""
-    order = row_order(xp, pivots, LU.shape[-1])
+    factors = LU.conj() if adjoint else LU
     if left:
-        if not adjoint:
-            return elimination.solve_factored(xp, LU, order, B)
-        return _solve_transposed(xp, LU.conj(), order, B)
-    turned = B.swapaxes(-1, -2)
-    if adjoint:
-        result = elimination.solve_factored(xp, LU.conj(), order, turned)
-    else:
-        result = _solve_transposed(xp, LU, order, turned)
-    return result.swapaxes(-1, -2)
+        return _solved(xp, factors, pivots, B, adjoint)
+    return _solved(xp, factors, pivots, B.swapaxes(-1, -2), not adjoint).swapaxes(-1, -2)
 
 
 def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
     """Return the rows in the order in which the swaps of `pivots` leave them."""
     order = xp.tile(xp.arange(rows), (*pivots.shape[:-1], 1))
+    if xp is np and pivots.ndim == 1:
+        found = list(range(rows))
+        for place, other in enumerate(pivots.tolist()):
+            found[place], found[other - 1] = found[other - 1], found[place]
+        return np.array(found, order.dtype)
     for place in range(pivots.shape[-1]):
         other = pivots[..., place, None].astype("int64") - 1
         found = xp.take_along_axis(order, other, axis=-1)
@@ -149,7 +168,7 @@ def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool)
     """Return X with A @ X = B, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U (`cholesky_solve`)."""
     adjoint = input2.conj().swapaxes(-1, -2)
     lower, other = (adjoint, input2) if upper else (input2, adjoint)
-    return elimination.solve_triangle(xp, other, elimination.solve_triangle(xp, lower, self, False, False), True, False)
+    return _triangle_solved(xp, other, _triangle_solved(xp, lower, self, False, False), True, False)
 
 
 def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
@@ -164,8 +183,7 @@ def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
 def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
     """Return LU and pivots of A, or of its transpose, which has the same determinant, where PyTorch factors that."""
     is_turned = A.dtype.kind == "f" and A.flags.c_contiguous
-    factors, pivots, _ = elimination.factor(xp, A.swapaxes(-1, -2) if is_turned else A)
-    return factors, pivots
+    return _factored(xp, A.swapaxes(-1, -2) if is_turned else A)[:2]
 
 
 def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
@@ -191,7 +209,7 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """Return LU, pivots, and 0 or the place of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
-    factors, pivots, _ = elimination.factor(xp, A)
+    factors, pivots, _ = _factored(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:
         check_factorizations(info, "torch.linalg.lu_factor_ex", A.ndim == 2)
@@ -202,7 +220,8 @@ def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """Return P, L and U with A = P @ L @ U (`linalg_lu`)."""
     rows, columns = A.shape[-2:]
     count = min(rows, columns)
-    factors, _, order = elimination.factor(xp, A)
+    factors, pivots, order = _factored(xp, A)
+    order = row_order(xp, pivots, rows) if order is None else order
     permutation = (xp.arange(rows)[:, None] == order[..., None, :]).astype(A.dtype)
     lower = xp.tril(factors[..., :count], -1) + xp.eye(rows, count, dtype=A.dtype)
     upper = xp.triu(factors[..., :count, :])

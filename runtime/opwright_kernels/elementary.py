@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from opwright.arrays.dtypes import to_complex
+from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.arithmetic import sign
 
 Array = Any
@@ -16,7 +17,11 @@ Array = Any
 
 def fractional_part(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return what stands behind the point, with the sign of `self`; NaN for infinities."""
-    return xp.subtract(self, xp.trunc(self), out=out)
+    return filled_in_blocks(xp, _fill_fraction, self, out)
+
+
+def _fill_fraction(xp: ModuleType, x: Array, out: Array) -> None:
+    xp.subtract(x, xp.trunc(x), out=out)
 
 
 def sgn(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
@@ -31,8 +36,17 @@ def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the angle of a complex number; of a real one 0, or pi where it is negative."""
     if self.dtype.kind == "c":
         return xp.arctan2(self.imag, self.real, out=out)
+    if out is None and self.dtype.kind == "f":
+        return filled_in_blocks(xp, _fill_angle, self, None)
     below = xp.multiply(xp.less(self, 0), self.dtype.type(np.pi), dtype=self.dtype)
     return xp.where(xp.isnan(self), self, below)
+
+
+def _fill_angle(xp: ModuleType, x: Array, out: Array) -> None:
+    xp.multiply(xp.less(x, 0), x.dtype.type(np.pi), out=out, dtype=x.dtype)
+    nothing = xp.isnan(x)
+    if nothing.any():
+        xp.copyto(out, x, where=nothing)
 
 
 def conjugate(xp: ModuleType, self: Array) -> Array:

@@ -15,7 +15,8 @@ def embedding(
 ) -> Array:
     """Return a row for each index. Raises IndexError for one without a row; other arguments are for gradients."""
     rows = weight.shape[0]
-    if indices.size and not bool(((indices >= 0) & (indices < rows)).all()):
+    # Seen without their sign, negative indices are larger than any number of rows.
+    if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= rows:
         raise IndexError(f"index out of range in self: indices must lie from 0 to {rows - 1}")
     return xp.take(weight, indices, axis=0)
 

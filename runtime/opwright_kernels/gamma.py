@@ -10,7 +10,7 @@ import math
 from types import ModuleType
 from typing import Any
 
-from opwright_kernels.approximation import blockwise, polynomial, put_where, ratio
+from opwright_kernels.approximation import blockwise, one_by_one, polynomial, put_where, ratio
 
 Array = Any
 
@@ -121,7 +121,9 @@ _ZETA = (
 
 def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
-    return blockwise(xp, _lgamma, out, self)
+    # (Python's own is less exact near 1 and 2 than float64)
+    found = one_by_one(xp, math.lgamma, self, out) if self.dtype.itemsize <= 4 else None
+    return blockwise(xp, _lgamma, out, self) if found is None else found
 
 
 def _lgamma(xp: ModuleType, x: Array) -> Array:
@@ -154,7 +156,22 @@ def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
 
 def digamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
-    return blockwise(xp, _digamma, out, self)
+    found = one_by_one(xp, _digamma_of_one, self, out) if self.dtype.itemsize == 4 else None
+    return blockwise(xp, _digamma, out, self) if found is None else found
+
+
+def _digamma_of_one(x: float) -> float:
+    """Return digamma in more digits than float32 has: of the first number of x, x + 1, … that is large. Raises
+    ValueError for what is not above 0."""
+    if not 1e-30 < x < math.inf:
+        raise ValueError("not above zero")
+    result = 0.0
+    while x < 6:
+        result -= 1 / x
+        x += 1
+    square = 1 / (x * x)
+    tail = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
+    return result + math.log(x) - 0.5 / x - tail
 
 
 def _digamma(xp: ModuleType, x: Array) -> Array:

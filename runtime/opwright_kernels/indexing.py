@@ -65,12 +65,24 @@ def _check_inside(xp: ModuleType, self: Array, index: tuple[Any, ...]) -> None:
 def _add_at(xp: ModuleType, target: Array, index: tuple[Any, ...], values: Array) -> None:
     """Add values at positions, each as often as it is named; CuPy's `add.at` knows few dtypes."""
     if xp is np:
-        np.add.at(target, index, values)
+        if len(index) == 1 and not isinstance(index[0], slice) and index[0].size * target.size > 64 * len(target) > 0:
+            _add_slices(target, index[0], values)
+        else:
+            np.add.at(target, index, values)
         return
     places = xp.arange(target.size).reshape(target.shape)[index]
     flat = flattened(xp, target)
     accumulate(xp, "add", flat, places.reshape(-1), xp.broadcast_to(values, places.shape).reshape(-1))
     put_back(flat, target)
+
+
+def _add_slices(target: Array, index: Array, values: Array) -> None:
+    """Add values at positions along the first dimension. Raises IndexError for one outside of it."""
+    size = target.shape[0]
+    if index.size and not -size <= int(index.min()) <= int(index.max()) < size:
+        raise IndexError("out of bounds")
+    values = np.broadcast_to(values, (*index.shape, *target.shape[1:])).reshape(index.size, *target.shape[1:])
+    accumulate(np, "add", target, np.where(index < 0, index + size, index).reshape(-1), values)
 
 
 def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexError:

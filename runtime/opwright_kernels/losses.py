@@ -60,6 +60,13 @@ def nll_loss(
 ) -> tuple[Array, Array]:
     """Return minus the scores of the target classes, which run along dimension 1 (0 of a vector), times their weights;
     and the sum of the weights, 0 where a batch is not reduced. Raises IndexError for a class out of range."""
+    if self.ndim == 2 and weight is None and reduction and target.size and target.dtype.kind == "i":
+        # Seen without their sign, negative classes are larger than any number of them.
+        largest = int(target.view(f"u{target.itemsize}").max())
+        if largest < self.shape[1] and not 0 <= ignore_index <= largest:
+            losses = self[xp.arange(len(target)), target]
+            total = self.dtype.type(len(target))
+            return -losses.sum() / (total if reduction == 1 else 1), xp.asarray(total)
     axis = 1 if self.ndim > 1 else 0
     shape = target.shape if axis else ()
     target = target.reshape(target.shape if axis else (1,)).astype("int64", copy=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 Array = Any
+
+_BLOCK = 1 << 15  # elements of a block: with its temporaries it stays in a core's second-level cache
 
 
 def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
@@ -16,9 +20,21 @@ def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) 
         return xp.asarray(xp.exp(self - self))
     if not self.size:
         return xp.ones_like(self)
-    result = xp.subtract(self, self.max(axis=dim, keepdims=True))
+    return _by_rows(xp, _softmax, self, dim)
+
+
+def _softmax(xp: ModuleType, self: Array, dim: int, result: Array) -> None:
+    xp.subtract(self, self.max(axis=dim, keepdims=True), out=result)
     xp.exp(result, out=result)
     result /= result.sum(axis=dim, keepdims=True)
+
+
+def safe_softmax(self: Array, dim: int) -> Array:
+    """Return `softmax` of a NumPy array, and 0 where all along `dim` is -infinity."""
+    result = softmax(np, self, dim)
+    nothing = self.max(axis=dim, keepdims=True, initial=-np.inf) == -np.inf if self.ndim else self == -np.inf
+    if nothing.any():
+        np.copyto(result, 0, where=nothing)
     return result
 
 
@@ -28,8 +44,25 @@ def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = Fal
         return xp.asarray(self - self)
     if not self.size:
         return xp.zeros_like(self)
-    result = xp.subtract(self, self.max(axis=dim, keepdims=True))
+    return _by_rows(xp, _log_softmax, self, dim)
+
+
+def _log_softmax(xp: ModuleType, self: Array, dim: int, result: Array) -> None:
+    xp.subtract(self, self.max(axis=dim, keepdims=True), out=result)
     result -= xp.log(xp.exp(result).sum(axis=dim, keepdims=True))
+
+
+def _by_rows(xp: ModuleType, fill: Callable[[ModuleType, Array, int, Array], None], self: Array, dim: int) -> Array:
+    """Return what `fill` writes; of as many rows at a time as stay in the cache, where `dim` is the last and dense."""
+    result = xp.empty_like(self)
+    width = self.shape[-1]
+    if xp is not np or self.size <= _BLOCK or dim not in (-1, self.ndim - 1) or not self.flags.c_contiguous:
+        fill(xp, self, dim, result)
+        return result
+    rows, filled = self.reshape(-1, width), result.reshape(-1, width)
+    step = max(1, _BLOCK // width)
+    for start in range(0, len(rows), step):
+        fill(xp, rows[start : start + step], 1, filled[start : start + step])
     return result
 
 
@@ -38,11 +71,38 @@ def layer_norm(
 ) -> tuple[Array, Array, Array]:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
     reciprocal deviation."""
-    over = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    count = input.dtype.type(prod(normalized_shape))
+    width, outer = prod(normalized_shape), input.shape[: input.ndim - len(normalized_shape)]
+    if xp is not np or input.size <= _BLOCK or not input.flags.c_contiguous:
+        return _layer_norm(xp, input, tuple(range(len(outer), input.ndim)), weight, bias, eps)
+    rows, count = input.reshape(-1, width), prod(outer)
+    result = xp.empty_like(input)
+    mean, rstd = (xp.empty((count, 1), input.dtype) for _ in range(2))
+    factor, shift = (None if each is None else each.reshape(width) for each in (weight, bias))
+    filled = result.reshape(-1, width)
+    step = max(1, _BLOCK // width)
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        _, mean[part], rstd[part] = _layer_norm(xp, rows[part], (1,), factor, shift, eps, filled[part])
+    inner = (*outer, *(1,) * len(normalized_shape))
+    return result, mean.reshape(inner), rstd.reshape(inner)
+
+
+def _layer_norm(
+    xp: ModuleType,
+    input: Array,
+    over: tuple[int, ...],
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+    out: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    count = input.dtype.type(prod(input.shape[axis] for axis in over))
     mean = input.sum(axis=over, keepdims=True) / count
-    result = xp.subtract(input, mean)
-    variance = xp.square(result).sum(axis=over, keepdims=True) / count
+    result = xp.subtract(input, mean, out=out)
+    if over == (1,) and input.ndim == 2:
+        variance = xp.einsum("ij,ij->i", result, result)[:, None] / count
+    else:
+        variance = xp.square(result).sum(axis=over, keepdims=True) / count
     rstd = xp.reciprocal(xp.sqrt(variance + eps))
     result *= rstd
     if weight is not None:

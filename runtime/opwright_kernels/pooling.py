@@ -61,7 +61,7 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
     places = list(itertools.product(*map(range, kernel)))
     for which, place in enumerate(places):
         spots = [
-            _visited(size, count, at * gap - pad, step)
+            visited(size, count, at * gap - pad, step)
             for size, count, at, gap, pad, step in zip(sizes, counts, place, dilation, padding, stride, strict=True)
         ]
         reached = (..., *(outer for outer, _ in spots))
@@ -97,7 +97,7 @@ def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
     return result
 
 
-def _visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice]:
+def visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice]:
     """Return which of `count` windows have a place `offset` behind their start in the image, and where that is."""
     first = max(-(offset // step), 0) if offset < 0 else 0
     last = min((size - 1 - offset) // step, count - 1)
@@ -144,15 +144,22 @@ def _average(
     total[...] = 0
     for place in itertools.product(*map(range, kernel)):
         spots = [
-            _visited(size, count, at - pad, step)
+            visited(size, count, at - pad, step)
             for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
         ]
         total[(..., *(outer for outer, _ in spots))] += self[(..., *(inner for _, inner in spots))]
     if divisor is None:
         lists = zip(sizes, counts, kernel, stride, padding, strict=True)
-        extents = [_extent(xp, *each, count_include_pad) for each in lists]
-        return _divided(xp, total, _outer_product(extents))
+        return _divided(xp, total, window_sizes(xp, [*lists], count_include_pad))
     return _divided(xp, total, xp.asarray(divisor))
+
+
+def window_sizes(xp: ModuleType, lists: Sequence[tuple[int, int, int, int, int]], count_include_pad: bool) -> Array:
+    """Return how many places each window has, from size, count, kernel, stride and padding of each dimension."""
+    ends = [(count - 1) * step + kernel <= size + 2 * pad for size, count, kernel, step, pad in lists]
+    if count_include_pad and all(ends):  # no window reaches beyond the padding
+        return xp.asarray(math.prod(kernel for _, _, kernel, _, _ in lists))
+    return _outer_product([_extent(xp, *each, count_include_pad) for each in lists])
 
 
 def _extent(xp: ModuleType, size: int, count: int, kernel: int, step: int, pad: int, count_include_pad: bool) -> Array:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from opwright.arrays.dtypes import COMPLEX, check_fits, float64
 from opwright_kernels.indexing import take_along
 
@@ -36,6 +38,16 @@ def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = No
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the product over `dim`."""
     return self.prod(axis=axes(dim, self.ndim), keepdims=keepdim)
+
+
+def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
+    """Return the product of all elements."""
+    if xp is not np or self.dtype.kind != "f" or self.size < 4096 or not self.flags.c_contiguous:
+        return self.prod()
+    # In columns first: NumPy multiplies two rows by vector instructions, but the elements of one in turn.
+    flat = self.reshape(-1)
+    whole = flat.size - flat.size % 1024
+    return flat[:whole].reshape(-1, 1024).prod(axis=0).prod() * flat[whole:].prod()
 
 
 def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
@@ -127,9 +139,45 @@ def _sum_of_squares(xp: ModuleType, self: Array, over: Any, keepdim: bool) -> Ar
     elif over is None and not keepdim:
         elements = self.ravel(order="A")
         return elements.dot(elements)
+    elif self.dtype.kind == "f" and _is_last(over, self.ndim) and self.shape[-1] <= _LONGEST_ROW:
+        found = xp.einsum("...i,...i->...", self, self)  # without an array of squares
+        return found[..., None] if keepdim else found
     else:
         squares = self * self
     return squares.sum(axis=over, keepdims=keepdim)
+
+
+_LONGEST_ROW = 4096  # elements that are added one after another without losing digits
+_BLOCK = 1 << 15  # elements whose distances from the mean are computed at once
+
+
+def _is_last(over: Any, ndim: int) -> bool:
+    """Whether one axis is reduced, the last."""
+    return ndim > 0 and over in (-1, ndim - 1, (-1,), (ndim - 1,))
+
+
+def _sum_of_squared_distances(xp: ModuleType, self: Array, mean: Array, over: Any, keepdim: bool) -> Array:
+    """Return the sum of |x - mean|² over some axes: some rows at a time where that needs no copy of them."""
+    is_simple = xp is np and self.dtype.kind == "f" and self.size > _BLOCK and self.flags.c_contiguous
+    if is_simple and over is None and not keepdim:
+        return _sum_in_blocks(self.reshape(-1), mean.reshape(()))
+    if not is_simple or not _is_last(over, self.ndim) or self.shape[-1] > _LONGEST_ROW:
+        return _sum_of_squares(xp, self - mean, over, keepdim)
+    rows, means = self.reshape(-1, self.shape[-1]), mean.reshape(-1, 1)
+    result = np.empty(len(rows), self.dtype)
+    step = max(1, _BLOCK // self.shape[-1])
+    for start in range(0, len(rows), step):
+        distance = rows[start : start + step] - means[start : start + step]
+        np.einsum("ij,ij->i", distance, distance, out=result[start : start + step])
+    return result.reshape(mean.shape if keepdim else mean.shape[:-1])
+
+
+def _sum_in_blocks(elements: Array, mean: Array) -> Array:
+    parts = []
+    for start in range(0, elements.size, _BLOCK):
+        distance = elements[start : start + _BLOCK] - mean
+        parts.append(distance.dot(distance))
+    return np.asarray(parts, elements.dtype).sum()
 
 
 def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
@@ -157,7 +205,7 @@ def variance_and_mean(
     if count > 1 and self.dtype.kind == "f" and not xp.isfinite(mean).all():
         mean = _stepwise_mean(xp, self, mean, over)
     if count:
-        squares = _sum_of_squares(xp, self - mean, over, keepdim)
+        squares = _sum_of_squared_distances(xp, self, mean, over, keepdim)
         spread = xp.true_divide(squares, freedom, dtype=squares.dtype)
     else:
         spread = xp.full_like(self.real.sum(axis=over, keepdims=keepdim), float("nan"))

@@ -33,6 +33,9 @@ def check_positions(
     """Raise `error` where a position is outside of a dimension; those from the end count where `negative`."""
     if not index.size:
         return
+    # Seen without their sign, negative positions are larger than any size: one look at the positions finds both.
+    if not negative and index.dtype.kind == "i" and int(index.view(f"u{index.itemsize}").max()) < size:
+        return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
         raise error(f"index {high if high >= size else low} is out of bounds for {where} with size {size}")
@@ -229,6 +232,10 @@ def _scatter_in_order(target: Array, chosen: Array, values: Array) -> Array:
 
 # -- Several values for one place
 
+_DIRECT = 64  # elements for which `ufunc.at` is as fast in any shape
+_WIDE = 256  # elements of a slice from which on a call of its own is less than the work
+_AT_ONCE = 1 << 16  # elements whose places are made at once
+
 
 def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, reduce: str, include_self: bool) -> None:
     """Reduce `values[i]` into `target[index[i]]`, in place."""
@@ -263,7 +270,7 @@ def accumulate(xp: ModuleType, ufunc: str, target: Array, index: Array, values: 
     """
     combine = getattr(xp, ufunc)
     if xp is np:
-        combine.at(target, index, values)
+        _accumulate_in_order(combine, target, index, values)
         return
     if not index.size or not count(target.shape):
         return
@@ -274,6 +281,29 @@ def accumulate(xp: ModuleType, ufunc: str, target: Array, index: Array, values: 
     rank = xp.arange(index.size) - start[xp.cumsum(first) - 1]
     _fold(xp, combine, values, rank)
     target[index[start]] = combine(target[index[start]], values[start])
+
+
+def _accumulate_in_order(combine: Any, target: Array, index: Array, values: Array) -> None:
+    """Call `ufunc.at`, element by element, for which NumPy is quick; wide slices are taken one by one instead."""
+    width = count(target.shape[1:])
+    if target.ndim == 1 or index.size * width <= _DIRECT:
+        combine.at(target, index, values)
+        return
+    values = np.broadcast_to(values, (index.size, *target.shape[1:]))
+    flat = flattened(np, target)
+    if width >= _WIDE:
+        slices = flat.reshape(-1, width)
+        for place, value in zip(index.tolist(), values.reshape(-1, width), strict=True):
+            reached = slices[place]
+            combine(reached, value, out=reached)
+        put_back(flat, target)
+        return
+    along = np.arange(width)
+    step = max(1, _AT_ONCE // max(1, width))
+    for start in range(0, index.size, step):
+        places = index[start : start + step, None] * width + along
+        combine.at(flat, places.reshape(-1), values[start : start + step].reshape(-1))
+    put_back(flat, target)
 
 
 def _fold(xp: ModuleType, combine: Any, values: Array, rank: Array) -> None:

@@ -9,9 +9,14 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from opwright_kernels.indexing import take_along
 from opwright_kernels.scans import running
 
 Array = Any
+
+_FEW = 4096  # elements that a stable sort orders before their keys were made
 
 
 def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -31,9 +36,12 @@ def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: b
     """Return the first `k` elements that `sort` would give, and where each stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    keys = sort_keys(xp, self.swapaxes(dim, -1), descending=largest)
-    order = _first_of_order(xp, keys, k).swapaxes(dim, -1)
-    return xp.take_along_axis(self, order, axis=dim), order
+    rows = self.swapaxes(dim, -1)
+    if xp is np and self.dtype.kind == "f" and 0 < self.size <= _FEW and self.max() == self.max():
+        order = np.argsort(-rows if largest else rows, axis=-1, kind="stable")[..., :k].swapaxes(dim, -1)
+    else:
+        order = _first_of_order(xp, sort_keys(xp, rows, descending=largest), k).swapaxes(dim, -1)
+    return take_along(xp, self, order, dim if dim >= 0 else dim + self.ndim), order
 
 
 def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -48,6 +56,12 @@ def median(xp: ModuleType, self: Array) -> Array:
     elements = self.reshape(-1)
     if not elements.size:
         return _value_of_nothing(xp, self)
+    if xp is np and self.dtype.kind == "f":
+        largest = elements.max()
+        if largest != largest:
+            return np.asarray(largest)
+        middle = (elements.size - 1) // 2
+        return np.asarray(np.partition(elements, middle)[middle])
     return _taken(xp, elements, _middle(xp, elements), 0, False)[0]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from types import ModuleType
 from typing import Any
 
-from opwright_kernels.approximation import blockwise, put_where, ratio
+from opwright_kernels import single_precision
+from opwright_kernels.approximation import blockwise, filled_in_blocks, one_by_one, put_where, ratio
 
 Array = Any
 
@@ -167,6 +169,11 @@ _SQRT_HALF = 0.7071067811865476
 
 def erf(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the error function, within a few units in the last place of the floating-point dtype."""
+    found = one_by_one(xp, math.erf, self, out)
+    if found is not None:
+        return found
+    if self.dtype.itemsize == 4:
+        return filled_in_blocks(xp, single_precision.fill_erf, self, out)
     return blockwise(xp, _erf, out, self)
 
 
@@ -182,6 +189,11 @@ def _erf(xp: ModuleType, x: Array) -> Array:
 
 def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return 1 - erf(self), exact to the last places where that is tiny."""
+    found = one_by_one(xp, math.erfc, self, out)
+    if found is not None:
+        return found
+    if self.dtype.itemsize == 4:
+        return filled_in_blocks(xp, single_precision.fill_erfc, self, out)
     return blockwise(xp, _erfc, out, self)
 
 
@@ -249,7 +261,20 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
 
 def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of erf: infinite at -1 and 1, NaN beyond."""
+    if self.dtype.itemsize == 4:
+        found = one_by_one(xp, _erfinv_of_one, self, out)
+        return filled_in_blocks(xp, single_precision.fill_erfinv, self, out) if found is None else found
     return blockwise(xp, lambda xp, y: _SQRT_HALF * _quantile(xp, 0.5 * y, 0.5 * (1 - xp.abs(y))), out, self)
+
+
+def _erfinv_of_one(x: float) -> float:
+    """Return the inverse of erf in more digits than float32 has. Raises ValueError where it may not."""
+    if not 1e-6 < abs(x) < 1:
+        raise ValueError("out of the range in which the quantile of (1 + x) / 2 serves")
+    return _quantile_of_one(0.5 * x + 0.5) * _SQRT_HALF
+
+
+_quantile_of_one = NormalDist().inv_cdf
 
 
 def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:

@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Result
 
 HERE = Path(__file__).parent
-EXPECTED = HERE / "cases" / "cuda" / "expected" / "native"
+CASES = HERE / "cases"
+EXPECTED = CASES / "cuda" / "expected" / "native"
 EXAMPLE = HERE.parents[1] / "examples" / "native"
 NVCC = shutil.which("nvcc")
 
@@ -82,6 +84,12 @@ def sayings(text: str, folder: Path, *options: str) -> list[tuple[str, set[str]]
     [
         ("csrc_axpy.cu", ("--use_fast_math", "-DFACTOR=2"), {"axpy_f32", "axpy_f64"}),
         ("csrc_rows.cu", (), {"row_sums_f32", "row_sums_f64"}),
+        (
+            "csrc_every.cu",
+            (),
+            {f"blend_{end}" for end in ("f32", "f64", "i16")}
+            | {f"scale_{end}" for end in ("f32", "f64", "i64", "c64", "c128", "b8", "u8")},
+        ),
     ],
 )
 def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[str, ...], kernels: set[str]) -> None:
@@ -90,6 +98,83 @@ def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[st
     for log, found in sayings(text, tmp_path, *options):
         assert log == ""
         assert found == kernels
+
+
+@needs_one
+def test_values_are_laid_out_as_they_are_packed(tmp_path: Path) -> None:
+    """Numbers that may be left out, and lists, for every dtype: their sizes, and where the mark is."""
+    np = pytest.importorskip("numpy")
+    from opwright.plans.launches import packed_list, packed_optional, packed_sizes
+
+    checks, dtypes = [], ["bool", "uint8", "int16", "int32", "uint64", "float32", "float64", "complex64", "complex128"]
+    given = [packed_optional(None, "scalar", np.dtype(dtype)) for dtype in dtypes]
+    given += [next(packed_list([], sort)) for sort in ("float", "int", "bool")]
+    for kind, value in given:
+        place = value.dtype.fields["is_there"][1]
+        checks.append(f'static_assert(sizeof({kind}) == {value.nbytes}, "size");')
+        checks.append(f'static_assert(__builtin_offsetof({kind}, is_there) == {place}, "mark");')
+    checks.append(f'static_assert(sizeof(opwright_sizes) == {packed_sizes(()).nbytes}, "size");')
+    text = (EXPECTED / "csrc_every.cu").read_text(encoding="utf-8")
+    for log, kernels in sayings("\n".join([text, *checks]), tmp_path):
+        assert log == ""
+        assert kernels
+
+
+@needs_one
+def test_expressions_of_the_golden_case(tmp_path: Path) -> None:
+    """For each dtype a kernel over dense operands, and one that walks others; text of the schema is no code."""
+    found = {}
+    for path in sorted((CASES / "expressions" / "expected" / "native").glob("*.loops.cu")):
+        for log, kernels in sayings(as_compiled(path), tmp_path, "--fmad=false"):
+            assert log == ""
+            found[path.name.split(".")[0]] = kernels
+    dtypes = {"axpy": "f16 bf16 f32 f64 i64", "spread": "f16 bf16 f32 f64", "bits": "u8 i16 u64", "either": "f32",
+              "truth": "b8"}  # fmt: skip
+    assert found == {
+        name: {f"loop_{name}_{dtype}{end}" for dtype in suffixes.split() for end in ("", "_strided")}
+        for name, suffixes in dtypes.items()
+    }
+
+
+def as_compiled(path: Path) -> str:
+    """The text that `CudaSource` makes of the file of an expression."""
+    return "\n".join(each.read_text(encoding="utf-8") for each in (path.with_name("device.elements.cu"), path))
+
+
+@needs_one
+def test_every_function_of_expressions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that compute a kind of dtypes, in one expression of values and one of truths."""
+    monkeypatch.chdir(tmp_path)
+    entries = []
+    for kind, dtypes in (("f", "bfloat16, float64"), ("i", "int8, uint64"), ("b", "bool")):
+        known = [each for each in FUNCTIONS.values() if kind in each.kinds]
+        for sort, sign in (("values", "+"), ("truths", "|")):
+            texts = [
+                _call(each.name, each.count, kind) for each in known if (each.result is Result.TRUTH) == (sign == "|")
+            ]
+            text = f" {sign} ".join(texts)
+            entries.append(
+                f"- func: all::{sort}_{kind}(Tensor x, Tensor y) -> Tensor\n  kernel: '{text}'\n  dtypes: {dtypes}\n"
+            )
+    Path("ops.yaml").write_text("".join(entries))
+    assert main(["generate", "ops.yaml", "-o", "all_ops"]) == 0
+    native = tmp_path / "all_ops" / "native"
+    paths = sorted(native.glob("*.loops.cu"))
+    text = "\n".join(path.read_text() for path in (native / "device.elements.cu", *paths))
+    log, kernels = sayings(text, tmp_path, "--fmad=false")[0]
+    assert log == ""
+    assert len(kernels) == 2 * 2 * (2 + 2 + 1)
+
+
+def _call(name: str, count: int, kind: str) -> str:
+    """A call of a function of expressions, or its sign between operands."""
+    if name == "power" and kind == "i":
+        return "x ** 2"
+    operands = ["x == y", "x", "y"] if name == "where" else ["x", "y", "x"][:count]
+    sign = next((sign for sign, named in (UNARY if count == 1 else OPERATORS).items() if named == name), None)
+    if sign is None:
+        return f"{name}({', '.join(operands)})"
+    return f"({sign}x)" if count == 1 else f"(x {sign} y)"
 
 
 @needs_one
@@ -104,6 +189,22 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert log == ""
             found |= kernels
     assert found == {"axpy_f32", "axpy_f64", "moments_f32", "moments_f64"}
+
+
+@needs_one
+def test_the_example_of_fused_operators_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its sources, as they stand in the package."""
+    folder = tmp_path / "fused"
+    shutil.copytree(EXAMPLE.with_name("fused"), folder, ignore=shutil.ignore_patterns("fused_ops", "__pycache__", ".*"))
+    monkeypatch.chdir(folder)
+    assert main(["generate"]) == 0
+    found = set()
+    for path in sorted((folder / "fused_ops" / "native").glob("csrc_*.cu")):
+        for log, kernels in sayings(path.read_text(encoding="utf-8"), tmp_path):
+            assert log == ""
+            found |= kernels
+    names = ("layer_norm", "layer_norm_backward", "cross_entropy", "cross_entropy_backward", "rotary", "adamw_step")
+    assert found == {f"{name}_{dtype}" for name in names for dtype in ("f32", "f64")}
 
 
 @needs_one
@@ -172,7 +273,8 @@ def test_headers_and_host_functions(tmp_path: Path) -> None:
     for log, _ in sayings(header, tmp_path):
         assert log == ""
     if NVCC is not None:
-        for path in (EXPECTED / "demo_cuda_shims.cu", HERE / "cases" / "cuda" / "csrc" / "words.cu"):
+        own = HERE / "cases" / "cuda" / "csrc"
+        for path in (EXPECTED / "demo_cuda_shims.cu", own / "words.cu", own / "host.cu"):
             log, found = compiled_by_nvcc(path.read_text(encoding="utf-8"), tmp_path, "-Xcompiler", "-Wall,-Wextra")
             assert log == ""
-            assert all("twice" in name for name in found)
+            assert all(re.search("twice|blend|add|swapped", name) for name in found)

@@ -26,6 +26,7 @@ MADE = {
     "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
     | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
     | {"unknown-convention", "unknown-launch-key", "unknown-grid"},  # of `read.native` and `read.launch`
+    "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"},
     "formula/limits.py": {"not-allowed"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),

@@ -29,6 +29,8 @@ FUNCTIONAL = [name for name in sampled(SchemaKind.FUNCTIONAL) if name in SAMPLES
 UNINITIALISED = (
     "empty.memory_format", "empty_strided", "empty_permuted", "empty_like", "new_empty", "new_empty_strided",
 )  # fmt: skip
+# On arrays where nobody looks at the steps, and by operators else: sums are taken in another order.
+ROUNDED = ("scaled_dot_product_attention",)
 # Where the functional call says or does something else, and why: parts of problems, by operator.
 KNOWN = {
     "float_power_.Tensor": "size of tensor",  # which of two errors comes first
@@ -62,7 +64,7 @@ def problems(name: str, ours: Call, eager: Call, remove: str = "mutations") -> I
     opwright.manual_seed(0)
     found, recorder = functionalized(lambda args, named: function(*args, **named), ours, remove)
     with_strides = remove == "mutations"
-    yield from differences(found, expected, with_strides=with_strides)
+    yield from differences(found, expected, with_strides=with_strides, is_exact=name not in ROUNDED)
     if not isinstance(expected, Exception):
         yield from (f"argument: {each}" for each in differences(ours, eager))
         yield from wrong_calls(recorder, ours, remove)

@@ -27,8 +27,8 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-struct float2 { float x, y; };
-struct double2 { double x, y; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) double2 { double x, y; };
 static thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 static std::barrier<> *on_cpu_barrier;
 static std::vector<double2> on_cpu_shared; /* aligned for every type */

@@ -26,7 +26,7 @@ ATTRIBUTES = {"MaxThreadsPerBlock": 1024, "MaxGridDimX": 2**31 - 1, "MaxSharedMe
               "MaxSharedMemoryPerBlockOptin": 99 << 10}  # fmt: skip
 _KERNEL = re.compile(r"__global__\s+void\s+(\w+)\s*\(")
 _DYNAMIC = re.compile(r"extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\]\s*;")
-_WORDS = {"c": "f"}
+_WORDS = {"c": "s", "u": "i", "b": "i"}  # by kind of dtype, what C++ has for it
 
 
 class DriverError(cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
@@ -62,6 +62,8 @@ def compiled(code: str, options: tuple[str, ...]) -> tuple[ctypes.CDLL, frozense
     source, target = _folder() / f"{stem}.cpp", _folder() / f"{stem}.so"
     source.write_text(f'#include "{HEADER}"\n#line 1 "{stem}.cu"\n{body}\n{runs}', encoding="utf-8")
     defines = [option for option in options if option.startswith("-D")]
+    if "--fmad=false" in options:
+        defines.append("-ffp-contract=off")
     command = [COMPILER, "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *defines, str(source), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
@@ -72,7 +74,8 @@ def compiled(code: str, options: tuple[str, ...]) -> tuple[ctypes.CDLL, frozense
 def _declared(code: str) -> list[str]:
     """The kernels that a source defines, macros aside which make them: their names are those of prototypes."""
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", code, flags=re.DOTALL)
-    calls = re.findall(r"#define\s+(\w+)\((\w+)[^)]*\)", plain)
+    macros = re.findall(r"#define\s+(\w+)\((\w+)[^)]*\)((?:[^\n]*\\\n)*[^\n]*)", plain)
+    calls = [(macro, parameter) for macro, parameter, body in macros if "__global__" in body]
     made = [name for macro, _ in calls for name in re.findall(rf"^{macro}\((\w+)", plain, re.MULTILINE)]
     parameters = {parameter for _, parameter in calls}
     return [name for name in (*_KERNEL.findall(plain), *made) if name not in parameters]
@@ -120,6 +123,8 @@ def _packed(value: Any) -> tuple[Any, bytes]:
     if isinstance(value, np.ndarray):
         if value.size != 1:
             raise TypeError(f"You are trying to pass a numpy.ndarray of shape {value.shape} as a kernel parameter")
+        if value.dtype.names == ("pointer",):
+            return value, b"p"
         return value, b"s" if value.dtype.names else _WORDS.get(value.dtype.kind, value.dtype.kind).encode()
     if isinstance(value, np.generic):
         return np.array(value), _WORDS.get(value.dtype.kind, value.dtype.kind).encode()

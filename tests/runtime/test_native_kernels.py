@@ -229,6 +229,7 @@ def test_only_what_changed_is_compiled(project: Path, demo: ModuleType) -> None:
     path.write_text(text)
     assert "compiled" in build(project, CFLAGS="-Wall -Wextra -Werror")
     assert all("-O3" in kept["command"] for kept in state(project))
+    assert all({"-fno-math-errno", "-fno-trapping-math"} <= set(kept["command"]) for kept in state(project))
     assert not any("-march=native" in kept["command"] for kept in state(project))
 
 

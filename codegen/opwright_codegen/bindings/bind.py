@@ -9,8 +9,10 @@ from typing import assert_never
 from opwright_codegen.bindings.cuda import CudaKernel, check_cuda_meta, cuda_kernel
 from opwright_codegen.bindings.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
 from opwright_codegen.bindings.metas import Meta, MetaBinder, Plans, ViewOf
-from opwright_codegen.bindings.native import Native, check_native_meta, native_kernel
+from opwright_codegen.bindings.native import Native, check_native_meta, loop_names, native_kernel
 from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.expressions.expression import Expression
+from opwright_codegen.expressions.numpy_form import numpy_form
 from opwright_codegen.formula.ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
@@ -25,13 +27,14 @@ from opwright_codegen.kernels.forms import (
     kernel_form,
 )
 from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.read.keys import EXPRESSION_KEYS
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Named", "Native", "Unbound", "VariantOf", "backend_bindings",
-    "bind", "composite_bindings", "result_formulas",
+    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Looped", "Named", "Native", "Unbound", "VariantOf",
+    "backend_bindings", "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -42,6 +45,15 @@ class Inline:
     """A resolved expression."""
 
     formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Looped(Inline):
+    """An expression that has loops in C, called `name`; `formula` is what they compute, by NumPy or CuPy."""
+
+    name: str
+    operator: str
+    expression: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,9 @@ class Binding:
         is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
         if isinstance(self.kernel, Named) and not is_fake:
             yield self.kernel.function.module, "kernels"
+        for node in self.references() if not is_fake else ():
+            if node.kind is Kind.FUNCTION and ":" in node.name:
+                yield node.name.partition(":")[0], "kernels"
         for path in self.rule_paths():
             yield path.partition(":")[0], "rules"
 
@@ -128,6 +143,7 @@ class _Binder:
         self._view = view
         self._bound: dict[tuple[str, bool, Kernel], _Bound] = {}
         self._native: dict[str, str] = {}  # which operator has a C kernel
+        self._loops = loop_names(operators)
         self._cuda: dict[str, str] = {}  # which has a CUDA kernel
         self.errors = Errors()
         self._metas = MetaBinder(rules, self.errors)
@@ -204,6 +220,10 @@ class _Binder:
 
     def _kernel(self, base: Operator, key: str, kernel: Kernel) -> _Bound:
         text = kernel.text
+        expression = base.expression
+        if expression is not None and key in EXPRESSION_KEYS and text == expression.text.text:
+            _check_array_module(base, kernel)
+            return Looped(numpy_form(expression), self._loops[base.name], base.name, expression)
         if text.isidentifier() and text.isascii():
             # PyTorch's file has thousands of names, which need no parser.
             function = self._kernels.find(text, kernel.span)
@@ -268,15 +288,15 @@ class _Binder:
 
 
 def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
-    """Yield the binding of the Meta key that follows from `meta`, or from a C kernel that writes arguments (and changes
-    no shape), where the operator names no kernel for it."""
-    planned = next((each for each in found if each.meta is not None or _writes_in_c(each)), None)
+    """Yield the binding of the Meta key that follows from `meta`, or from a kernel in C or CUDA that writes arguments
+    (and changes no shape), where the operator names no kernel for it."""
+    planned = next((each for each in found if each.meta is not None or _writes_arguments(each)), None)
     if planned is not None and not any(binding.key == "Meta" for binding in found):
         yield replace(planned, key="Meta")
 
 
-def _writes_in_c(binding: Binding) -> bool:
-    return isinstance(binding.kernel, Native) and binding.kernel.writes
+def _writes_arguments(binding: Binding) -> bool:
+    return isinstance(binding.kernel, Native | CudaKernel) and binding.kernel.writes
 
 
 def _check_array_module(base: Operator, kernel: Kernel) -> None:

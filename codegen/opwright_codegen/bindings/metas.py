@@ -8,14 +8,14 @@ of them). Where a list is the only one (`cat`), the operands are its elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.kernel_calls import check_plans, check_view, operand_problems
 from opwright_codegen.bindings.rule_calls import check_rule_call
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.formula.ast import Call, Conditional, Formula, Kind, Reference
+from opwright_codegen.formula.ast import Call, Conditional, Formula, Kind, Reference, rewrite
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts, narrowed
 from opwright_codegen.kernels.forms import MetaFormulas, PathMeta, ViewMeta, meta_form
@@ -107,7 +107,9 @@ class MetaBinder:
         if len(calls) == len(formulas):
             check_plans(rules, base, base.meta.span)
         check_view(base, False, base.meta.span)
-        return Plans(tuple(formulas), *_operands(rules[0], calls[0].arguments))
+        own = (rule for rule in rules if not rule.module.startswith(_OURS))
+        paths = {rule.name: f"{rule.module}:{rule.name}" for rule in own}
+        return Plans(tuple(_by_path(each, paths) for each in formulas), *_operands(rules[0], calls[0].arguments))
 
     def _rule(self, call: Call, span: Span) -> KernelFunction:
         found = self._rules.find(_rule_name(call), call.span or span)
@@ -126,6 +128,17 @@ class MetaBinder:
                 raise SchemaError("meta-form", "'meta' calls a rule", formula.span or base.meta.span, hint)
 
 
+def _by_path(formula: Formula, paths: Mapping[str, str]) -> Formula:
+    """Return the formula with rules of a project's own by their paths: generated code finds the others in one place."""
+
+    def change(part: Formula) -> Formula | None:
+        is_own = isinstance(part, Reference) and part.kind is Kind.RULE and part.name in paths
+        return replace(part, name=paths[part.name]) if isinstance(part, Reference) and is_own else None
+
+    return rewrite(formula, change)
+
+
+_OURS = ("opwright.rules", "opwright_kernels.rules")  # all that the first has is defined below the second
 _ARRAYS = ("Any", "Array", "Operand")
 
 

@@ -18,6 +18,10 @@ __all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler", "python_he
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
 
+# Nobody reads errno or the processor's floating-point flags behind a kernel. Else gcc makes vector instructions of no
+# loop that calls sqrt or chooses between two products. Values stay as they are.
+_LANGUAGE = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math")
+
 
 class BuildError(Exception):
     """An error that keeps a library from being built. `output` is what is to be shown above it, as it is."""
@@ -47,7 +51,7 @@ class Compiler:
         # what is built runs on machines that others have.
         folders = (f"-I{include}", *(part for folder in self.system for part in ("-isystem", folder)))
         given = ("-MMD", "-MT", "object", "-MF", str(depfile), "-c", str(source), "-o", str(target))
-        return [*self.command, "-std=c11", "-fPIC", "-fvisibility=hidden", *self.flags, "-O3", *folders, *given]
+        return [*self.command, *_LANGUAGE, *self.flags, "-O3", *folders, *given]
 
     def link_command(self, objects: Sequence[Path], target: Path) -> list[str]:
         """Return the command that makes a library of objects."""

@@ -215,10 +215,12 @@ def read_operators(job: Job) -> OperatorSet:
 
 def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:
     """Return the derivatives of the job, None where it has none. Raises SchemaErrors."""
-    if job.derivatives is None:
+    if job.derivatives is None and not any(operator.expression for operator in operators.operators.values()):
         return None
-    from opwright_codegen.derivatives.files import read_derivatives
+    from opwright_codegen.derivatives.files import derivatives_of_expressions, read_derivatives
 
+    if job.derivatives is None:
+        return derivatives_of_expressions(operators, gradient_modules(job), job.used_packages())
     return read_derivatives(job.derivatives, operators, gradient_modules(job), job.used_packages())
 
 

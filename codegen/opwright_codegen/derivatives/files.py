@@ -17,6 +17,7 @@ from opwright_codegen.derivatives.checks import (
 from opwright_codegen.derivatives.entries import Block, Entry, Line, read_derivative_entries
 from opwright_codegen.derivatives.foreign import ForeignFormulas
 from opwright_codegen.derivatives.formulas import Formulas
+from opwright_codegen.derivatives.made import made_derivatives
 from opwright_codegen.derivatives.model import Derivative, DerivativeSet, Differentiability, ForwardDerivative
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.kernels.modules import KernelModules
@@ -27,7 +28,7 @@ from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
 
-__all__ = ["Language", "read_derivatives", "read_derivatives_text"]
+__all__ = ["Language", "derivatives_of_expressions", "read_derivatives", "read_derivatives_text"]
 
 
 class Language(Protocol):
@@ -60,6 +61,14 @@ def read_derivatives(
     return _read(read_source(path), operators, functions, used)
 
 
+def derivatives_of_expressions(
+    operators: OperatorSet, functions: KernelModules, used: Sequence[UsedPackage] = ()
+) -> DerivativeSet | None:
+    """Return the derivatives of a project that declares none: those of its expressions; None where it has no such."""
+    found = made_derivatives(operators, _formulas(operators, functions, used), ())
+    return DerivativeSet(found) if found else None
+
+
 def read_derivatives_text(
     text: str,
     operators: OperatorSet,
@@ -75,7 +84,8 @@ def _read(
     source: Source, operators: OperatorSet, functions: KernelModules | None, used: Sequence[UsedPackage]
 ) -> DerivativeSet:
     errors = Errors()
-    language: Language = ForeignFormulas() if functions is None else _formulas(operators, functions, used)
+    formulas = None if functions is None else _formulas(operators, functions, used)
+    language: Language = formulas or ForeignFormulas()
     found: dict[str, dict[str, Differentiability]] = {}
     first: dict[str, Entry] = {}
     for entry in read_derivative_entries(source, errors):
@@ -98,6 +108,8 @@ def _read(
         if len(errors) >= MAX_ERRORS:
             break
     errors.raise_if_any()
+    if formulas is not None:
+        found |= made_derivatives(operators, formulas, first)
     return DerivativeSet(found, (source,))
 
 

@@ -25,6 +25,7 @@ SUBJECTS = {
     "formulas": "Formulas",
     "kernels": "Kernels and what meta says",
     "native": "Kernels in C",
+    "expressions": "Expressions",
     "cuda": "Kernels in CUDA",
     "derivatives": "Derivatives",
 }

@@ -36,7 +36,7 @@ class CudaFile:
         """Raise SchemaError unless the text has all functions `wanted`, of a kernel of this name."""
         code = _NOT_CODE.sub(" ", self.text)
         words = set(re.findall(r"[A-Za-z_]\w*", code))
-        if "##" in code and name in words:
+        if "##" in code and not words.isdisjoint((name, f"{name}_")):
             return  # a macro puts the names together
         for function in wanted:
             if function not in words:

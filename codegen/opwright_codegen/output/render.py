@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from opwright_codegen.bindings.batches import families
-from opwright_codegen.bindings.bind import bind
+from opwright_codegen.bindings.bind import Binding, bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
@@ -23,6 +23,7 @@ from opwright_codegen.targets import (
     composites,
     cuda_c,
     cuda_index,
+    cuda_loops,
     cuda_shims,
     cuda_sources,
     custom_op,
@@ -37,6 +38,7 @@ from opwright_codegen.targets import (
     native_c,
     native_header,
     native_index,
+    native_loops,
     native_shims,
     package,
     register,
@@ -88,8 +90,8 @@ def render(
     for name, template, shown, context in (
         *_of_package(view, parts, skipped),
         *_of_parts(parts, gradients or KernelModules(())),
-        *_of_c(view, native_c.c_kernels(bindings), cuda_c.cuda_functions(bindings), namespace),
-        *_of_cuda(view, cuda_c.cuda_functions(bindings), namespace),
+        *_of_c(view, bindings, namespace),
+        *_of_cuda(view, bindings, namespace),
     ):
         if _is_wanted(name, only):
             values = context()
@@ -163,27 +165,31 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
         yield from ((name.replace("*", part.name), template, view, context) for name, template, context in contexts)
 
 
-def _of_c(
-    view: NamespaceView,
-    kernels: Sequence[native_c.CKernel],
-    cuda: Sequence[cuda_c.CudaFunctions],
-    namespace: str,
-) -> Iterator[_File]:
-    """Yield the files of a package that has C kernels."""
+def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the files of a package that has C kernels or expressions."""
+    kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
+    cuda = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
-    yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, namespace)
-    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, namespace)
+    yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
+    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, namespace)
     yield (
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,
         view,
-        lambda: native_index.ignored_context([*kernels, *cuda]),
+        lambda: native_index.ignored_context([*kernels, *loops, *cuda]),
     )
+    for name, template, shown in native_loops.files(loops, namespace):
+        yield name, template, view, partial(_same, shown)
 
 
-def _of_cuda(view: NamespaceView, kernels: Sequence[cuda_c.CudaFunctions], namespace: str) -> Iterator[_File]:
-    """Yield the files of a package that has CUDA kernels."""
+def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
+    return shown
+
+
+def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the files of a package that has CUDA kernels or expressions."""
+    kernels, loops = cuda_c.cuda_functions(bindings), cuda_loops.cuda_loops(bindings)
     yield (
         cuda_sources.header_file(namespace),
         cuda_sources.HEADER_TEMPLATE,
@@ -192,7 +198,9 @@ def _of_cuda(view: NamespaceView, kernels: Sequence[cuda_c.CudaFunctions], names
     )
     for name, each in cuda_sources.files(kernels).items():
         yield name, cuda_sources.TEMPLATE, view, partial(cuda_sources.context, each, kernels, namespace)
-    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, namespace)
+    for name, template, shown in cuda_loops.files(loops):
+        yield name, template, view, partial(_same, shown)
+    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, namespace)
     yield cuda_shims.file(namespace), cuda_shims.TEMPLATE, view, lambda: cuda_shims.context(kernels, namespace)
     yield (
         cuda_shims.sources_file(namespace),

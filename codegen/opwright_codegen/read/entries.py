@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
-from opwright_codegen.read.keys import UFUNC_KEYS
+from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
-from opwright_codegen.source import Source, Span
+from opwright_codegen.source import Source, Span, Text
 
 __all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
 
@@ -41,6 +42,7 @@ KEYS: Mapping[str, values.Reader] = {
     # Ours:
     "meta": values.read_text,
     "batch": values.read_text,
+    "kernel": values.read_text,
     "doc": values.read_doc,
     "autocast": read_autocast,
     "convention": read_convention,
@@ -114,8 +116,33 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
         return None
     fields["tags"] = _implied_tags(schema, tags) | _read_tag_names(node.pairs.get("tags"), source, tags, errors)
     fields["variant_tags"] = _read_variant_tags(node.pairs.get("variant_tags"), source, tags, errors)
-    fields["dispatch"] = _full_dispatch(schema, fields, "dispatch" in node.pairs, location)
+    if "kernel" in node.pairs and not _add_expression(schema, fields, node, source, errors):
+        return None
+    fields["dispatch"] = _full_dispatch(
+        schema, fields, not node.pairs.keys().isdisjoint(("dispatch", "kernel")), location
+    )
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
+
+
+def _add_expression(
+    schema: FunctionSchema, fields: dict[str, Any], node: MappingNode, source: Source, errors: Errors
+) -> bool:
+    """Add what `kernel` stands for: kernels, and `meta` where the entry has none. False where it is wrong."""
+    text: Text | None = fields.pop("kernel", None)
+    if text is None or ("dtypes" in node.pairs and "dtypes" not in fields):
+        return False  # which is said already
+    at = values.node_span(node.pairs["dtypes"][1], source) if "dtypes" in node.pairs else None
+    try:
+        found = read_expression(schema, text, fields.get("dtypes"), at)
+    except SchemaError as error:
+        errors.add(error)
+        return False
+    given = {key for key, _ in fields.get("dispatch", ())}
+    made = ((key, Kernel(text.text, text.span)) for key in EXPRESSION_KEYS if key not in given)
+    fields["dispatch"] = (*fields.get("dispatch", ()), *made)
+    fields.setdefault("meta", Text(found.meta(), text.span))
+    fields["expression"] = found
+    return True
 
 
 def read_schema(node: Node, source: Source) -> FunctionSchema:

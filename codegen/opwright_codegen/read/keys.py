@@ -33,6 +33,8 @@ DISPATCH_KEYS = frozenset(
 STRUCTURED_KEYS = frozenset(("MPS", "CUDA", "CPU", "XPU", "MTIA"))
 # Where `ufunc_inner_loop` makes the kernel.
 UFUNC_KEYS = ("CPU", "CUDA")
+# Where an expression is the kernel.
+EXPRESSION_KEYS = ("CPU", "CUDA")
 
 # Under which derivatives.yaml may have formulas of their own; all others have those of `Default`.
 AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))

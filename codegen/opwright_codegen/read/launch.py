@@ -29,6 +29,7 @@ _NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit
 _KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "ndim", "options")
 _WORD = re.compile(r"[0-9]{1,6}|threads|itemsize")
 _OPTION = re.compile(r"--?[A-Za-z][\w.,:=+/-]*", re.ASCII)
+_ROWS_OF = re.compile(r"rows of ([A-Za-z_]\w*)")
 _RAW = re.compile(r"\s*raw:(?!:)")
 _read_grid = one_of("grid", ("elements", "rows"))
 
@@ -39,12 +40,14 @@ def read_launch(node: Node, source: Source) -> Launch:
         raise wrong_type("a mapping", node, source, "write {threads: 256, elements: 4}")
     found: dict[str, Any] = {}
     for name, (key, value) in node.pairs.items():
-        if name in _NUMBERS:
+        if name == "ndim" and type(value) is MappingNode:
+            found["dims"] = tuple((array, _number("ndim", of, source)) for array, (_, of) in value.pairs.items())
+        elif name in _NUMBERS:
             found[name] = _number(name, value, source)
         elif name == "shared":
             found[name] = _shared(value, source)
         elif name == "grid":
-            found[name] = _read_grid(value, source)
+            found[name], found["rows_of"] = _grid(value, source)
         elif name == "options":
             found[name] = _options(value, source)
         else:
@@ -60,6 +63,12 @@ def _number(name: str, node: Node, source: Source) -> int:
     message = f"{name!r} is a number from {least} to {most:,}"
     hint = "a block has at most 1,024 threads" if name == "threads" else None
     raise SchemaError("launch-number", message, text_span(scalar, source), hint)
+
+
+def _grid(node: Node, source: Source) -> tuple[str, str]:
+    """Read `elements`, `rows`, or `rows of NAME`: the grid, and whose rows these are."""
+    named = _ROWS_OF.fullmatch(read_scalar(node, source).text)
+    return ("rows", named[1]) if named is not None else (_read_grid(node, source), "")
 
 
 def _shared(node: Node, source: Source) -> tuple[tuple[str, ...], ...]:

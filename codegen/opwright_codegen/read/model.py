@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
 
@@ -44,7 +45,8 @@ class Launch:
 
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
-    one for each of the `rows`. `ndim`: how many dimensions the first array has, where a kernel serves no others.
+    one for each of the `rows`, of the first array or of that named `rows_of`. `ndim`: how many dimensions the first
+    array has, where a kernel serves no others; `dims` says so of arrays by name.
     """
 
     threads: int = 256
@@ -52,7 +54,9 @@ class Launch:
     shared: tuple[tuple[str, ...], ...] = ()
     shared_limit: int = 0
     grid: str = "elements"
+    rows_of: str = ""
     ndim: int | None = None
+    dims: tuple[tuple[str, int], ...] = ()
     options: tuple[str, ...] = ()
 
     def shared_bytes(self, itemsize: int) -> int:
@@ -88,7 +92,8 @@ class Operator:
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
     `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
-    them.
+    them. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
+    where the entry has nothing else.
     `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -103,6 +108,7 @@ class Operator:
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
+    expression: Expression | None = None
     dtype_of: tuple[tuple[Text, str], ...] = ()
     launch: Launch | None = None
     structured: bool = False

@@ -20,7 +20,7 @@ DTYPES = (
     "complex64", "complex128",
 )  # fmt: skip
 _NATIVE = re.compile(r"\s*(?:native|raw|nvcc):(?!:)")  # `native::name` is the name of a kernel in C++
-_WIDER = {"float16": "float32", "half": "float32", "bfloat16": "float32"}
+_HALVES = ("float16", "bfloat16")  # for expressions alone: C has no types for them
 
 read_convention = one_of("convention", CONVENTIONS)
 
@@ -29,7 +29,8 @@ def read_dtypes(node: Node, source: Source) -> tuple[str, ...]:
     """Read names of dtypes, in a list or with commas between them."""
     found: dict[str, None] = {}
     for name, span in _words(node, source):
-        _check_dtype(name, span)
+        if name not in _HALVES:
+            _check_dtype(name, span)
         if name in found:
             raise SchemaError("duplicate-key", f"the dtype {name!r} is listed twice", span)
         found[name] = None
@@ -49,9 +50,9 @@ def read_dtype_of(node: Node, source: Source) -> tuple[tuple[Text, str], ...]:
 
 
 def _check_dtype(name: str, span: Span) -> None:
-    if name in _WIDER:
+    if name in _HALVES:
         message = f"C has no type for {name}"
-        hint = f"list {_WIDER[name]}: operands of {name} are computed in it"
+        hint = f"list float32: operands of {name} are computed in it"
         raise SchemaError("unknown-dtype", message, span, hint)
     if name not in DTYPES:
         raise unknown("dtype", name, DTYPES, span)
@@ -97,8 +98,19 @@ def _has_dtypes(operator: Operator, _: Declared) -> Problem | None:
     return Problem(message, kernel.span, "add 'dtypes: float32, float64'")
 
 
+def _has_c_types(operator: Operator, _: Declared) -> Problem | None:
+    half = next((name for name in operator.dtypes or () if name in _HALVES), None)
+    if half is None or _native(operator) is None:
+        return None
+    span = operator.span("dtypes")
+    at = span.text.find(half)
+    hint = f"list float32: operands of {half} are computed in it"
+    return Problem(f"C has no type for {half}", span.sub(at, at + len(half)) if at >= 0 else span, hint)
+
+
 def _has_kernel(operator: Operator, _: Declared) -> Problem | None:
-    key = next((key for key in ("convention", "dtypes", "dtype_of") if key in operator.spans), None)
+    about = ("convention", "dtype_of") if operator.expression is not None else ("convention", "dtypes", "dtype_of")
+    key = next((key for key in about if key in operator.spans), None)
     if key is None or operator.generated or _native(operator) is not None:
         return None
     hint = "leave it out, or name a C kernel: dispatch: {CPU: native:my_function}"
@@ -108,5 +120,6 @@ def _has_kernel(operator: Operator, _: Declared) -> Problem | None:
 NATIVE_RULES: Mapping[str, Rule] = {
     "native-convention": _has_convention,
     "native-dtypes": _has_dtypes,
+    "native-half": _has_c_types,
     "native-missing": _has_kernel,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from textwrap import wrap
@@ -10,31 +10,39 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.cuda import CudaKernel
+from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.targets.native_arguments import EACH, ONE, parameters
+from opwright_codegen.targets.native_facts import ShapeOf, shapes_of
 from opwright_codegen.views.c_text import c_block, c_name, c_namer
+from opwright_codegen.views.names import Namer
 
-__all__ = ["CudaFunctions", "cuda_digest", "cuda_functions", "cuda_header", "header_name"]
+__all__ = ["CUDA_TYPES", "CudaFunctions", "cuda_digest", "cuda_functions", "cuda_header", "header_name"]
 
-_VERSION: Final = 1  # of how functions of the host are called; the digest has it, so that a library of before is stale
-_SCALARS: Final = {"float": "double", "int": "int64_t", "bool": "int"}
-_TYPES: Final = {
+_VERSION: Final = 2  # of how functions of the host are called; the digest has it, so that a library of before is stale
+CUDA_TYPES: Final = {
     "bool": "uint8_t", "float32": "float", "float64": "double", "complex64": "float2", "complex128": "double2",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("u", "") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
-
-
-_TYPES_OF_CUDA: Final = ("float2", "double2", "opwright_sizes")  # which later parameters may have
+_TYPES_OF_CUDA: Final = (  # which parameters may have: none has such a name
+    "float2",
+    "double2",
+    "opwright_list",
+    "opwright_optional",
+    "opwright_sizes",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CudaFunctions:
     """A kernel with its functions: their prototypes, and the type of their elements. `declaration` and `doc` are text
-    of the schema."""
+    of the schema, `shapes` those of results."""
 
     kernel: CudaKernel
     declaration: str
     doc: str
     prototypes: tuple[str, ...]
     types: tuple[str, ...]
+    shapes: tuple[ShapeOf | None, ...]
 
 
 def cuda_functions(bindings: Sequence[Binding]) -> list[CudaFunctions]:
@@ -44,10 +52,11 @@ def cuda_functions(bindings: Sequence[Binding]) -> list[CudaFunctions]:
         kernel = binding.kernel
         if isinstance(kernel, CudaKernel) and binding.key == "CUDA" and kernel.name not in found:
             schema = binding.base.schema
-            types = tuple(_TYPES[dtype] for dtype in kernel.dtypes)
+            types = tuple(CUDA_TYPES[dtype] for dtype in kernel.dtypes)
             named = zip(kernel.functions, types, strict=True)
             prototypes = tuple(_prototype(kernel, name, kind) for name, kind in named)
-            found[kernel.name] = CudaFunctions(kernel, schema.text or str(schema), binding.base.doc, prototypes, types)
+            text, shapes = schema.text or str(schema), shapes_of(kernel, binding.meta)
+            found[kernel.name] = CudaFunctions(kernel, text, binding.base.doc, prototypes, types, shapes)
     return list(found.values())
 
 
@@ -68,6 +77,10 @@ def cuda_header(kernels: Sequence[CudaFunctions], namespace: str) -> dict[str, o
     return {
         "raw": [each for each, kernel in zip(shown, kernels, strict=True) if kernel.kernel.raw],
         "host": [each for each, kernel in zip(shown, kernels, strict=True) if not kernel.kernel.raw],
+        "has_values": any(
+            each.kernel.raw and any(a.is_list or (a.is_optional and a.sort != "array") for a in each.kernel.arguments)
+            for each in kernels
+        ),
         "guard": f"OPWRIGHT_{namespace}_CUDA_H",
         "fail": f"{namespace}_cuda_fail",
     }
@@ -95,25 +108,27 @@ def _parameters(kernel: CudaKernel, kind: str) -> Iterator[str]:
     if kernel.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
-    names = {argument.name: c_name(namer, argument.name) for argument in kernel.arguments}
-    outs = [c_name(namer, name) for name in kernel.results]
-    geometry = _geometry(kernel)
-    for argument in kernel.arguments:
-        name = names[argument.name]
-        if argument.sort == "array":
-            yield f"const {kind} *{name}"
-            yield from (text + c_name(namer, f"{name}_{word}") for text, word in geometry)
-        else:
-            yield f"{_SCALARS[argument.sort]} {name}"
-    for name in outs:
-        yield f"{kind} *{name}"
-        yield from (text + c_name(namer, f"{name}_{word}") for text, word in geometry)
+    named = [(argument, c_name(namer, argument.name)) for argument in kernel.parameters]
+    taken = _by_value if kernel.raw else parameters
+    for argument, name in named:
+        yield from taken(argument, name, kind, kernel.convention, namer, CUDA_TYPES)
     if not kernel.raw:
         yield "void *stream"
 
 
-def _geometry(kernel: CudaKernel) -> list[tuple[str, str]]:
-    """Return what tells of an array's shape and strides: the type of a parameter, and how its name ends."""
-    sizes = "opwright_sizes " if kernel.raw else "const int64_t *"
-    told = [("int ", "ndim"), (sizes, "shape"), (sizes, "strides")]
-    return {"elementwise": [], "contiguous": told[:2], "strided": told}[kernel.convention]
+def _by_value(
+    argument: NativeArgument, name: str, kind: str, convention: str, namer: Namer, kinds: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the parameters for an argument of a kernel on the device, which no pointer of the host reaches."""
+    if argument.is_list:
+        yield f"opwright_list<{EACH[argument.sort]}> {name}"
+        yield f"int64_t {c_name(namer, f'{name}_count')}"
+    elif argument.is_optional and argument.sort != "array":
+        yield f"opwright_optional<{kind if argument.sort == 'scalar' else ONE[argument.sort]}> {name}"
+    else:
+        for text in parameters(argument, name, kind, convention, namer, kinds):
+            yield text.replace("const int64_t *", "opwright_sizes ") if _is_geometry(text, name) else text
+
+
+def _is_geometry(text: str, name: str) -> bool:
+    return text.startswith("const int64_t *") and not text.endswith(f"*{name}")

@@ -1,15 +1,18 @@
 """Target `native/NS_cuda_shims.cu`: between Python and functions of the host that launch CUDA kernels.
 
-A shim gets numbers alone: sizes, addresses on the device, which nothing here reads, and tuples for shapes and strides.
-The Python that calls it prepared the operands (`opwright.plans.device_kernels`).
+A shim gets numbers: sizes, addresses on the device, which nothing here reads, tuples for shapes and strides; of
+lists, and of numbers that may be left out or have the kernel's dtype, addresses on the host; texts. The Python that
+calls it prepared the operands (`opwright.plans.device_kernels`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from opwright_codegen.bindings.cuda import CudaKernel
-from opwright_codegen.targets.cuda_c import CudaFunctions, cuda_digest, header_name
+from opwright_codegen.targets.cuda_c import CUDA_TYPES, CudaFunctions, cuda_digest, header_name
+from opwright_codegen.targets.native_arguments import EACH, ONE
 from opwright_codegen.targets.native_c import FOLDER
 from opwright_codegen.views.c_text import c_block, c_literal
 
@@ -18,7 +21,11 @@ __all__ = ["SOURCES", "SOURCES_TEMPLATE", "TEMPLATE", "context", "file", "module
 TEMPLATE = "cuda_shims.cu.j2"
 SOURCES_TEMPLATE = "cuda_sources.txt.j2"
 SOURCES = "_cuda_sources.txt"
-_READ = {"float": ("double", "to_double"), "int": ("int64_t", "to_int64"), "bool": ("int", "to_int")}
+# By sort: the type of what Python hands over, and the function that reads it.
+_READ: Final = {
+    "float": ("double ", "to_double"), "int": ("int64_t ", "to_int64"), "bool": ("int ", "to_int"),
+    "text": ("const char *", "to_text"), "sizes": ("struct sizes ", "to_sizes"), "pointer": ("void *", "to_pointer"),
+}  # fmt: skip
 
 
 def file(namespace: str) -> str:
@@ -69,25 +76,11 @@ def sources_context(kernels: Sequence[CudaFunctions]) -> dict[str, object] | Non
 def _statements(kernel: CudaKernel, function: str, kind: str) -> Iterator[str]:
     """Yield the statements of a shim: arguments are read in order, the function is called, its status answered."""
     reads, passed = [], []
-    for place, (sort, is_const) in enumerate(_passed(kernel)):
-        name = f"a{place}"
-        if sort == "sizes":
-            yield f"struct sizes {name};"
-            reads.append(f"to_sizes(args[{place}], &{name})")
-            passed.append(f"{name}.at")
-        elif sort == "pointer":
-            yield f"void *{name};"
-            reads.append(f"to_pointer(args[{place}], &{name})")
-            passed.append(f"({'const ' if is_const else ''}{kind} *){name}")
-        elif sort == "stream":
-            yield f"void *{name};"
-            reads.append(f"to_pointer(args[{place}], &{name})")
-            passed.append(name)
-        else:
-            type_, reader = _READ[sort]
-            yield f"{type_} {name};"
-            reads.append(f"{reader}(args[{place}], &{name})")
-            passed.append(name)
+    for place, (sort, form) in enumerate(_passed(kernel, kind)):
+        type_, reader = _READ[sort]
+        yield f"{type_}a{place};"
+        reads.append(f"{reader}(args[{place}], &a{place})")
+        passed.append(form.format(f"a{place}"))
     checks = "".join(f" || !{read}" for read in reads)
     yield f"if (count != {len(reads)}{checks})\n    return refused({c_literal(function)});"
     yield "PyThreadState *const thread = PyEval_SaveThread();"
@@ -96,15 +89,27 @@ def _statements(kernel: CudaKernel, function: str, kind: str) -> Iterator[str]:
     yield f"return finished({c_literal(kernel.operator)}, status);"
 
 
-def _passed(kernel: CudaKernel) -> Iterator[tuple[str, bool]]:
-    """Yield the sort of each argument, and whether it is of an operand, which is not written."""
-    geometry = {"elementwise": (), "contiguous": ("bool", "sizes"), "strided": ("bool", "sizes", "sizes")}
+def _passed(kernel: CudaKernel, kind: str) -> Iterator[tuple[str, str]]:
+    """Yield the sort of each number that Python hands over, and how it is passed on; `kind` is the type of the kernel's
+    dtype. Lists, and numbers that may be left out, are read where they are on the host."""
+    sizes = {"elementwise": 0, "contiguous": 1, "strided": 2}[kernel.convention]
     if kernel.convention == "elementwise":
-        yield "int", True
-    for sort, is_const in [*((a.sort, True) for a in kernel.arguments), *(("array", False) for _ in kernel.results)]:
-        if sort != "array":
-            yield sort, True
-            continue
-        yield "pointer", is_const
-        yield from ((each, True) for each in geometry[kernel.convention])
-    yield "stream", True
+        yield "int", "{}"
+    for argument in kernel.parameters:
+        own = CUDA_TYPES[argument.dtype] if argument.dtype else kind
+        if argument.sort == "array":
+            yield "pointer", f"({'' if argument.is_written else 'const '}{own} *){{}}"
+            if sizes:
+                yield "bool", "{}"
+            yield from (("sizes", "{}.at") for _ in range(sizes))
+        elif argument.is_list:
+            yield "pointer", f"(const {EACH[argument.sort]} *){{}}"
+            yield "int", "{}"
+        elif argument.sort == "text":
+            yield "text", "{}"
+        elif argument.is_optional or argument.sort == "scalar":
+            read = f"(const {kind if argument.sort == 'scalar' else ONE[argument.sort]} *){{}}"
+            yield "pointer", read if argument.is_optional else f"*{read}"
+        else:
+            yield argument.sort, "{}"
+    yield "pointer", "{}"

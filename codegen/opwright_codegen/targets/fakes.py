@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Named, Native
+from opwright_codegen.bindings.bind import Binding, CudaKernel, Named
 from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.bindings.signatures import FunctionKernel
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets import kernels
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
+from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE
 from opwright_codegen.targets.shims import ShimBuilder, ShimNames, returned
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.imports import words_in
@@ -37,23 +39,24 @@ class _FakeBuilder(ShimBuilder):
     @property
     def indent(self) -> int:
         """Return the column of its statements: rules word their errors, and kernels run as on arrays with data."""
-        is_checked = isinstance(self.binding.meta, Plans) or isinstance(self.binding.kernel, Native)
+        is_checked = isinstance(self.binding.meta, Plans) or isinstance(self.binding.kernel, FunctionKernel)
         return 4 if is_checked else super().indent
 
     def body(self) -> list[str]:
-        """Return its statements. A C kernel that writes arguments checks them as if it did."""
+        """Return its statements. A kernel in C or CUDA that writes arguments checks them as if it did."""
         kernel = self.binding.kernel
-        if self.binding.meta is not None or not isinstance(kernel, Native):
+        if self.binding.meta is not None or not isinstance(kernel, FunctionKernel):
             return super().body()
         given = self.given()
         place = self._place(given)
         passed = [given[argument.name] for argument in kernel.arguments]
         names = {a.annotations: self.own[a.name] for a in self.schema.mutated_arguments}
         written = [names[found.annotations] for found in self.schema.returns]
+        module = DEVICE_MODULE if isinstance(kernel, CudaKernel) else MODULE
         return [
             *self.unwrapped(),
             *([place] if place.endswith(")") else []),
-            bracketed(f"native.{kernel.name}.check(", passed, ")", 4),
+            bracketed(f"{module}.{kernel.name}.check(", passed, ")", 4),
             *([returned(written)] if written else []),
         ]
 
@@ -62,7 +65,7 @@ class _FakeBuilder(ShimBuilder):
         if isinstance(self.binding.meta, Plans):
             outs = self.schema.out_arguments
             return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}
-        if isinstance(self.binding.kernel, Native):
+        if isinstance(self.binding.kernel, FunctionKernel):
             return {argument.name for argument in self.binding.kernel.arguments}
         return super().mentioned()
 

@@ -14,13 +14,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from opwright_codegen.bindings.bind import Binding, CudaKernel, Native, backend_bindings
+from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
 from opwright_codegen.targets.known_facts import KnownFacts, known_facts
-from opwright_codegen.targets.native_calls import MODULE, NativeFastBuilder, NativeShimBuilder
+from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
+from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
+from opwright_codegen.targets.native_loops import loop_dtypes
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import fill_comment
@@ -92,9 +94,8 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
-        is_real = builder is ShimBuilder  # (a fake calls no kernel)
-        is_native = is_real and isinstance(binding.kernel, (Native, CudaKernel))
-        general = (NativeShimBuilder if is_native else builder)(binding, builtins, found, backend.xp, modules)
+        kind = _builder(binding) if builder is ShimBuilder else builder  # (a fake calls no kernel)
+        general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
         known = KnownShimBuilder(general, found.facts).build() if isinstance(found.facts, KnownFacts) else None
@@ -103,17 +104,40 @@ def context(
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
-    if not any(isinstance(binding.kernel, (Native, CudaKernel)) for binding in own):
-        words.discard(MODULE)
+    if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
+        words -= {MODULE, DEVICE_MODULE}
     return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
 
+def _builder(binding: Binding) -> type[ShimBuilder]:
+    match binding.kernel:
+        case Native() | CudaKernel():
+            return NativeShimBuilder
+        case Looped() if _has_loops(binding):
+            return LoopShimBuilder
+        case _:
+            return ShimBuilder
+
+
+def _has_loops(binding: Binding) -> bool:
+    """Whether an expression has loops; on CUDA only where there is one to compile."""
+    kernel, key = binding.kernel, binding.key
+    if not isinstance(kernel, Looped):
+        return False
+    return key == "CPU" or (key == "CUDA" and bool(loop_dtypes(kernel.expression, key)))
+
+
 def _fast_shims(
-    general: ShimBuilder, facts: DenseFacts | NativeFacts | KnownFacts | None, builder: type[FastShimBuilder], key: str
+    general: ShimBuilder,
+    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None,
+    builder: type[FastShimBuilder],
+    key: str,
 ) -> tuple[FastShim, ...]:
     match facts:
         case NativeFacts():
             return NativeFastBuilder(general, facts, key).shims()
+        case LoopFacts():
+            return LoopFastBuilder(general, facts, key).shims()
         case DenseFacts():
             return builder(general, facts, key).shims()
         case _:
@@ -128,7 +152,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
+        facts = _facts(binding, backend)
         has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
@@ -137,6 +161,12 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
             facts,
         )
     return found
+
+
+def _facts(binding: Binding, backend: Backend) -> DenseFacts | NativeFacts | LoopFacts | KnownFacts | None:
+    if _has_loops(binding):
+        return loop_facts(binding)
+    return native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
 
 
 def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -> dict[str, str]:
@@ -160,4 +190,5 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) 
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
     extra += [backend.native] if MODULE in words else []
+    extra += [(f"..{MODULE}", "cuda", DEVICE_MODULE)] if DEVICE_MODULE in words else []
     return import_lines(words, whole, extra)

@@ -104,16 +104,26 @@ class KnownShimBuilder:
         names = [self._spelled[name] for name in self._meta.operands if name is not None]
         return [f"*{names[0]}"] if self._meta.is_list else names
 
+    def _given(self) -> list[str]:
+        """Return all arrays that the kernel is given, none of which may be its answer."""
+        used = self._facts.planned | self._shim.mentioned()
+        held = {a.name: tensors_in(a.type) for a in self._shim.schema.arguments if a.name in used}
+        return [
+            f"*{self._spelled[name]}" if each is Tensors.LIST else self._spelled[name]
+            for name, each in held.items()
+            if each in (Tensors.ONE, Tensors.LIST)
+        ]
+
     def _results(self) -> list[str]:
         """Return what calls the kernel and wraps its answer."""
         shim, form = self._shim, self._form
-        arrays = tuple(map(Verbatim, self._operands()))
+        given = self._given()
+        arrays = tuple(map(Verbatim, given))
         if self._outputs == 1:
             call = Call(Verbatim("known_result"), (Verbatim(form), shim.kernel_call(), *arrays))
             return [formula_lines(call, shim.spelling(self._spelled), shim.indent, "return ")]
         results = [f"result{place}" for place in range(self._outputs)]
         wrapped = [
-            f"known_result({', '.join([f'{form}[{place}]', result, *self._operands()])})"
-            for place, result in enumerate(results)
+            f"known_result({', '.join([f'{form}[{place}]', result, *given])})" for place, result in enumerate(results)
         ]
         return [*shim.results(results, self._spelled), returned(wrapped, shim.indent)]

@@ -5,14 +5,14 @@ In a shim, `args[2]` is an argument as Python gave it and `a2` what C takes it f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright_codegen.bindings.native import NativeArgument
+from opwright_codegen.bindings.signatures import NativeArgument
 from opwright_codegen.views.c_text import c_name
 from opwright_codegen.views.names import Namer
 
-__all__ = ["C_TYPES", "geometry", "parameters", "passed", "reading", "unless"]
+__all__ = ["C_TYPES", "EACH", "ONE", "geometry", "parameters", "passed", "reading", "unless"]
 
 # By dtype: the end of the function's name, the type in C, and NumPy's number. Bools are bytes, of which any is there.
 C_TYPES: Final = {
@@ -24,9 +24,10 @@ C_TYPES: Final = {
     "complex64": ("c64", "float _Complex", "NPY_COMPLEX64"),
     "complex128": ("c128", "double _Complex", "NPY_COMPLEX128"),
 }  # fmt: skip
+C_KINDS: Final = {dtype: kind for dtype, (_, kind, _) in C_TYPES.items()}
 # By sort: the type of one, and of an element of a list; the functions that read one, and a list.
-_ONE: Final = {"float": "double", "int": "int64_t", "bool": "int", "text": "const char *"}
-_EACH: Final = {"float": "double", "int": "int64_t", "bool": "uint8_t"}
+ONE: Final = {"float": "double", "int": "int64_t", "bool": "int", "text": "const char *"}
+EACH: Final = {"float": "double", "int": "int64_t", "bool": "uint8_t"}
 _READ: Final = {"float": "to_double", "int": "to_int64", "bool": "to_bool", "text": "to_text"}
 _READ_LIST: Final = {"float": "to_doubles", "int": "to_int64s", "bool": "to_bools"}
 
@@ -37,19 +38,22 @@ def geometry(convention: str) -> list[tuple[str, str]]:
     return {"elementwise": [], "contiguous": told[:2], "strided": told}[convention]
 
 
-def parameters(argument: NativeArgument, name: str, kind: str, convention: str, namer: Namer) -> Iterator[str]:
-    """Yield the parameters for an argument of that name; `kind` is the type of the kernel's dtype."""
+def parameters(
+    argument: NativeArgument, name: str, kind: str, convention: str, namer: Namer, kinds: Mapping[str, str] = C_KINDS
+) -> Iterator[str]:
+    """Yield the parameters for an argument of that name; `kind` is the type of the kernel's dtype, `kinds` have that of
+    each."""
     if argument.sort == "array":
-        kind = C_TYPES[argument.dtype][1] if argument.dtype else kind
+        kind = kinds[argument.dtype] if argument.dtype else kind
         yield f"{'' if argument.is_written else 'const '}{kind} *{name}"
         yield from (text + c_name(namer, f"{name}_{word}") for text, word in geometry(convention))
     elif argument.is_list:
-        yield f"const {_EACH[argument.sort]} *{name}"
+        yield f"const {EACH[argument.sort]} *{name}"
         yield f"int64_t {c_name(namer, f'{name}_count')}"
     elif argument.sort == "text":
         yield f"const char *{name}"
     else:
-        one = kind if argument.sort == "scalar" else _ONE[argument.sort]
+        one = kind if argument.sort == "scalar" else ONE[argument.sort]
         yield f"const {one} *{name}" if argument.is_optional else f"{one} {name}"
 
 
@@ -66,7 +70,7 @@ def reading(place: int, argument: NativeArgument) -> Iterator[str]:
         yield f"scalar {taken};"
         yield unless(f"{there}!to_scalar({given}, type, &{taken})")
     elif argument.is_list:
-        each = _EACH[argument.sort]
+        each = EACH[argument.sort]
         yield f"{each} v{place}[LISTED];"
         yield f"const {each} *{taken} = NULL;"
         yield f"int64_t n{place} = 0;"
@@ -74,7 +78,7 @@ def reading(place: int, argument: NativeArgument) -> Iterator[str]:
     else:
         is_pointer = argument.is_optional and argument.sort != "text"
         taken = f"v{place}" if is_pointer else taken
-        kind = _ONE[argument.sort]
+        kind = ONE[argument.sort]
         yield f"{kind}{'' if kind.endswith('*') else ' '}{taken}{_nothing(argument)};"
         yield unless(f"{there}!{_READ[argument.sort]}({given}, &{taken})")
 

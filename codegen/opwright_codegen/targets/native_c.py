@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from textwrap import wrap
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Native
-from opwright_codegen.bindings.native import NativeArgument
 from opwright_codegen.targets.native_arguments import C_TYPES, parameters
 from opwright_codegen.targets.native_facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer
 
-__all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels", "digest"]
+__all__ = ["FOLDER", "CFunction", "CKernel", "c_kernels"]
 
 FOLDER: Final = "native"
-SHIM_VERSION: Final = 2  # of how the C shims are called; the digest has it, so that a library of before is stale
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +60,6 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
     return list(found.values())
 
 
-def digest(kernels: Sequence[CKernel]) -> str:
-    """Return what tells a library that was built for these kernels from one built for others."""
-    described = [(kernel.native, kernel.functions, kernel.like, kernel.shapes) for kernel in kernels]
-    return sha256(repr((SHIM_VERSION, described)).encode()).hexdigest()[:16]
-
-
 def _function(native: Native, dtype: str) -> CFunction:
     suffix, kind, number = C_TYPES[dtype]
     name = f"{native.name}_{suffix}"
@@ -84,7 +75,6 @@ def _parameters(native: Native, kind: str) -> Iterator[str]:
     if native.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
-    results = [NativeArgument(found.name, "array", found.dtype, is_written=True) for found in native.results]
-    named = [(argument, c_name(namer, argument.name)) for argument in (*native.arguments, *results)]
+    named = [(argument, c_name(namer, argument.name)) for argument in native.parameters]
     for argument, name in named:
         yield from parameters(argument, name, kind, native.convention, namer)

@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import CudaKernel, Native
-from opwright_codegen.bindings.native import NativeArgument
+from opwright_codegen.bindings.signatures import FunctionKernel, NativeArgument
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.fast_shims import FastShim
 from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.targets.shims import ShimBuilder, returned
 from opwright_codegen.views.layout import bracketed, fill_comment
 
-__all__ = ["MODULE", "NativeFastBuilder", "NativeShimBuilder"]
+__all__ = ["DEVICE_MODULE", "MODULE", "NativeFastBuilder", "NativeShimBuilder"]
 
 MODULE: Final = "native"
+DEVICE_MODULE: Final = "native_cuda"  # where a module needs those in C, too
 
 
 class NativeShimBuilder(ShimBuilder):
@@ -32,14 +32,14 @@ class NativeShimBuilder(ShimBuilder):
     def mentioned(self) -> set[str]:
         """Return the arguments that the kernel is given."""
         kernel = self.binding.kernel
-        assert isinstance(kernel, (Native, CudaKernel))
+        assert isinstance(kernel, FunctionKernel)
         return {argument.name for argument in kernel.arguments}
 
     def kernel_call(self, out: str = "") -> Formula:
         kernel = self.binding.kernel
-        assert isinstance(kernel, (Native, CudaKernel))
+        assert isinstance(kernel, FunctionKernel)
         arguments = [Reference(Kind.ARGUMENT, argument.name) for argument in kernel.arguments]
-        if isinstance(kernel, Native) and kernel.writes:
+        if kernel.writes:
             return Call(Verbatim(f"{MODULE}.{kernel.name}"), tuple(arguments))
         plans = [f"plan{number}" for number in range(kernel.outputs)]
         plan = "plan" if kernel.outputs == 1 else f"({', '.join(plans)})"

@@ -8,6 +8,7 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Native
 from opwright_codegen.bindings.metas import Meta, Plans
+from opwright_codegen.bindings.signatures import FunctionKernel
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference
 from opwright_codegen.schema.model import SchemaKind
 
@@ -58,7 +59,7 @@ class ShapeOf:
     keeps: bool = False
 
 
-def shapes_of(kernel: Native, meta: Meta) -> tuple[ShapeOf | None, ...]:
+def shapes_of(kernel: FunctionKernel, meta: Meta) -> tuple[ShapeOf | None, ...]:
     """Return the shape of each result; None where `meta` alone tells it."""
     if not isinstance(meta, Plans) or len(meta.formulas) != kernel.outputs:
         return (None,) * kernel.outputs

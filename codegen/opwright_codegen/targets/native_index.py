@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.native import NativeArgument
-from opwright_codegen.targets.native_c import FOLDER, CKernel, digest
+from opwright_codegen.targets.native_c import FOLDER, CKernel
+from opwright_codegen.targets.native_digest import digest
+from opwright_codegen.targets.native_loops import LoopKernel
 from opwright_codegen.targets.native_shims import module
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import tuple_text
@@ -18,31 +19,25 @@ IGNORED = f"{FOLDER}/.gitignore"
 IGNORED_TEMPLATE = "native_gitignore.j2"
 
 
-def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | None:
-    """Return what the template shows; None where there is no C kernel."""
-    if not kernels:
+def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
+    """Return what the template shows; None where there is neither a C kernel nor an expression."""
+    if not kernels and not loops:
         return None
-    lines = list(map(_line, kernels))
-    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels)), "kernels": lines}
+    lines = [*map(_line, kernels), *(f"{loop.name} = _LIBRARY.loop({quoted(loop.name)})" for loop in loops)]
+    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels, loops)), "kernels": lines}
 
 
 def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:
-    """Return what the template shows; None where there is no C kernel."""
+    """Return what the template shows; None where there is nothing to build."""
     return {} if kernels else None
 
 
 def _line(kernel: CKernel) -> str:
     native = kernel.native
-    arguments = tuple_text([_argument(argument) for argument in native.arguments])
+    arguments = tuple_text([quoted(str(argument)) for argument in native.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in native.dtypes])
     items = [quoted(native.name), quoted(native.operator), quoted(native.convention), dtypes, arguments]
     if native.writes:
         return bracketed(f"{native.name} = _LIBRARY.writer(", items, ")")
     results = tuple_text([quoted(result.dtype) for result in native.results])
     return bracketed(f"{native.name} = _LIBRARY.kernel(", [*items, results], ")")
-
-
-def _argument(argument: NativeArgument) -> str:
-    """Return what the runtime is told: name and sort, behind it dtype, list, option and whether it is written."""
-    marks = f"{':' * bool(argument.dtype)}{argument.dtype}{'[]' * argument.is_list}"
-    return quoted(f"{argument.name}: {argument.sort}{marks}{'?' * argument.is_optional}{'!' * argument.is_written}")

@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.targets.native_arguments import C_TYPES, geometry, passed, reading, unless
-from opwright_codegen.targets.native_c import FOLDER, CFunction, CKernel, digest
+from opwright_codegen.targets.native_c import FOLDER, CFunction, CKernel
+from opwright_codegen.targets.native_digest import digest
+from opwright_codegen.targets.native_loops import LoopKernel
 from opwright_codegen.views.c_text import c_block, c_literal
 
 __all__ = ["TEMPLATE", "context", "file", "module"]
@@ -33,9 +35,9 @@ def module(namespace: str) -> str:
     return f"_{namespace}"
 
 
-def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | None:
-    """Return what the template shows; None where there is no C kernel."""
-    if not kernels:
+def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
+    """Return what the template shows; None where there is neither a C kernel nor an expression."""
+    if not kernels and not loops:
         return None
     shown = [
         {
@@ -48,10 +50,23 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
     ]
     return {
         "kernels": shown,
-        "header_file": f"{namespace}_kernels.h",
+        "loops": [
+            {
+                "name": loop.name,
+                "literal": c_literal(loop.name),
+                "symbol": loop.symbol,
+                "comment": c_block(loop.declaration),
+            }
+            for loop in loops
+        ],
+        "headers": [
+            name
+            for name, is_there in ((f"{namespace}_kernels.h", kernels), (f"{namespace}_loops.h", loops))
+            if is_there
+        ],
         "fail": f"{namespace}_fail",
         "module": module(namespace),
-        "digest": c_literal(digest(kernels)),
+        "digest": c_literal(digest(kernels, loops)),
     }
 
 

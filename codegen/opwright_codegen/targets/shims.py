@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
@@ -20,17 +21,21 @@ from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operat
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import signature
 
+if TYPE_CHECKING:
+    from opwright_codegen.targets.loop_calls import LoopFacts
+
 __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms", "Layout",
-    "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
-    "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error", "fake",
-    "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel", "native",
-    "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of",
-    "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of",
-    "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
+    "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor",
+    "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error",
+    "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel",
+    "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of",
+    "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result",
+    "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "zip",
 )  # fmt: skip
 
 
@@ -41,7 +46,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | NativeFacts | KnownFacts | None
+    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -51,7 +56,7 @@ def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, 
         match part:
             case Reference(Kind.DTYPE, "bool"):
                 return Verbatim("dtypes.bool_")
-            case Reference(Kind.RULE, name) if name in rules:
+            case Reference(Kind.RULE | Kind.FUNCTION, name) if name in rules:
                 return Verbatim(rules[name])
             case Reference(Kind.OPERATOR, name):
                 return Verbatim(functions[name])

@@ -513,7 +513,7 @@ class SiluBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * nn_gradients.silu_derivative(self_).conj(),)
+        return (nn_gradients.silu_backward(grad, self_),)
 
 
 # silu(Tensor self) -> Tensor

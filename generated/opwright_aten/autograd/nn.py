@@ -35,7 +35,7 @@ class LogSoftmaxBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad - result.exp() * grad.sum([self.dim], True),)
+        return (nn_gradients.log_softmax_backward(grad, result, self.dim),)
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor

@@ -8,46 +8,6 @@ from opwright.abi import Tensor, name_kernel
 from .. import ops
 
 
-# conj_physical(Tensor self) -> Tensor
-def conj_physical_default(self: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.conj(self)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::conj_physical", "CompositeImplicitAutograd")
-        raise
-
-
-# square(Tensor self) -> Tensor
-def square_default(self: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.pow(self, 2)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::square", "CompositeImplicitAutograd")
-        raise
-
-
-# square_(Tensor(a!) self) -> Tensor(a!)
-def square_(self: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.pointwise.pow_(self, 2)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::square_", "CompositeImplicitAutograd")
-        raise
-
-
-# square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def square_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.pow(self, 2, out=out)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::square.out", "CompositeImplicitAutograd")
-        raise
-
-
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
     try:

@@ -82,7 +82,7 @@ def rrelu_with_noise_functional(self: Any, lower: Any, upper: Any, training: Any
 
 # silu(Tensor self) -> Tensor: result
 def silu_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * nn_gradients.silu_derivative(self).conj()).conj()
+    return nn_gradients.silu_backward(self_t.conj(), self).conj()
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor: result

@@ -3,212 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from opwright.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
-from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops
-
-
-# abs(Tensor self) -> Tensor: result
-def abs_default(self: Any, self_t: Any, result: Any) -> Any:
-    return pointwise_gradients.real_part_for(result.dtype, self_t.conj() * self.sgn())
-
-
-# acos(Tensor self) -> Tensor: result
-def acos_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * -(1 - self * self).rsqrt().conj()).conj()
-
-
-# acosh(Tensor self) -> Tensor: result
-def acosh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.acosh_derivative(self).conj()).conj()
-
-
-# angle(Tensor self) -> Tensor: result
-def angle_default(self: Any, self_t: Any, result: Any) -> Any:
-    return pointwise_gradients.real_part_for(
-        result.dtype,
-        pointwise_gradients.angle_backward(self_t.conj(), self).conj(),
-    )
-
-
-# asin(Tensor self) -> Tensor: result
-def asin_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * (1 - self * self).rsqrt().conj()).conj()
-
-
-# asinh(Tensor self) -> Tensor: result
-def asinh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * (self * self + 1).rsqrt().conj()).conj()
-
-
-# atan(Tensor self) -> Tensor: result
-def atan_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (self * self + 1).conj()).conj()
-
-
-# atanh(Tensor self) -> Tensor: result
-def atanh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (1 - self * self).conj()).conj()
-
-
-# ceil(Tensor self) -> Tensor: result
-def ceil_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
-
-
-# _conj_physical(Tensor self) -> Tensor: result
-def _conj_physical_default(self_t: Any) -> Any:
-    return self_t.conj()
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!): result
-def conj_physical_(self_t: Any) -> Any:
-    return self_t.conj()
-
-
-# cos(Tensor self) -> Tensor: result
-def cos_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * -self.sin().conj()).conj()
-
-
-# cosh(Tensor self) -> Tensor: result
-def cosh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * self.sinh().conj()).conj()
-
-
-# deg2rad(Tensor self) -> Tensor: result
-def deg2rad_default(self_t: Any) -> Any:
-    return (self_t.conj() * (math.pi / 180)).conj()
-
-
-# exp(Tensor self) -> Tensor: result
-def exp_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * result.conj()).conj()
-
-
-# exp2(Tensor self) -> Tensor: result
-def exp2_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * result.conj() * 0.6931471805599453).conj()
-
-
-# expm1(Tensor self) -> Tensor: result
-def expm1_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (result.conj() + 1)).conj()
-
-
-# floor(Tensor self) -> Tensor: result
-def floor_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
-
-
-# frac(Tensor self) -> Tensor: result
-def frac_default(self_t: Any) -> Any:
-    return self_t
-
-
-# log(Tensor self) -> Tensor: result
-def log_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / self.conj()).conj()
-
-
-# log10(Tensor self) -> Tensor: result
-def log10_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (self.conj() * 2.302585092994046)).conj()
-
-
-# log1p(Tensor self) -> Tensor: result
-def log1p_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (self + 1).conj()).conj()
-
-
-# log2(Tensor self) -> Tensor: result
-def log2_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (self.conj() * 0.6931471805599453)).conj()
-
-
-# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor: result
-def nan_to_num_default(self: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(ops.isfinite(self), self_t.conj(), ops.zeros_like(self_t.conj())).conj()
-
-
-# neg(Tensor self) -> Tensor: result
-def neg_default(self_t: Any) -> Any:
-    return (-self_t.conj()).conj()
-
-
-# rad2deg(Tensor self) -> Tensor: result
-def rad2deg_default(self_t: Any) -> Any:
-    return (self_t.conj() * (180 / math.pi)).conj()
-
-
-# reciprocal(Tensor self) -> Tensor: result
-def reciprocal_default(self_t: Any, result: Any) -> Any:
-    return (-self_t.conj() * (result * result).conj()).conj()
-
-
-# round(Tensor self) -> Tensor: result
-def round_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
-
-
-# round.decimals(Tensor self, *, int decimals) -> Tensor: result
-def round_decimals(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
-
-
-# rsqrt(Tensor self) -> Tensor: result
-def rsqrt_default(self_t: Any, result: Any) -> Any:
-    return (-0.5 * self_t.conj() * (result * result * result).conj()).conj()
-
-
-# sgn(Tensor self) -> Tensor: result
-def sgn_default(self: Any, self_t: Any, result: Any) -> Any:
-    return pointwise_gradients.sgn_backward(self_t, self, result)
-
-
-# sigmoid(Tensor self) -> Tensor: result
-def sigmoid_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (result * (1 - result)).conj()).conj()
-
-
-# sign(Tensor self) -> Tensor: result
-def sign_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
-
-
-# sin(Tensor self) -> Tensor: result
-def sin_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * self.cos().conj()).conj()
-
-
-# sinh(Tensor self) -> Tensor: result
-def sinh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * self.cosh().conj()).conj()
-
-
-# sqrt(Tensor self) -> Tensor: result
-def sqrt_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() / (2 * result.conj())).conj()
-
-
-# tan(Tensor self) -> Tensor: result
-def tan_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (1 + result * result).conj()).conj()
-
-
-# tanh(Tensor self) -> Tensor: result
-def tanh_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (1 - result * result).conj()).conj()
-
-
-# trunc(Tensor self) -> Tensor: result
-def trunc_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t.conj()).conj()
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor: result
@@ -301,13 +101,6 @@ def clamp_min_Tensor(self: Any, min: Any, self_t: Any, min_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     min_t = or_zeros(min_t, min)
     return ops.pointwise._where(self >= min, self_t, min_t)
-
-
-# complex(Tensor real, Tensor imag) -> Tensor: result
-def complex_default(real: Any, imag: Any, real_t: Any, imag_t: Any) -> Any:
-    real_t = or_zeros(real_t, real)
-    imag_t = or_zeros(imag_t, imag)
-    return ops.complex(real_t, imag_t)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor: result
@@ -451,16 +244,6 @@ def nextafter_default(self: Any, other: Any, self_t: Any) -> Any:
     return ops.pointwise._where(self != other, self_t, 0)
 
 
-# polar(Tensor abs, Tensor angle) -> Tensor: result
-def polar_default(abs: Any, angle: Any, abs_t: Any, angle_t: Any) -> Any:
-    abs_t = or_zeros(abs_t, abs)
-    angle_t = or_zeros(angle_t, angle)
-    return ops.complex(
-        abs_t * angle.cos() - angle_t * abs * angle.sin(),
-        abs_t * angle.sin() + angle_t * abs * angle.cos(),
-    )
-
-
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor: result
 def pow_Tensor_Scalar(self: Any, exponent: Any, self_t: Any) -> Any:
     return pointwise_gradients.pow_self_backward(self_t.conj(), self, exponent).conj()
@@ -528,16 +311,6 @@ def where_self(condition: Any, self: Any, other: Any, self_t: Any, other_t: Any)
     return ops.pointwise._where(condition, self_t, other_t)
 
 
-# gelu(Tensor self, *, str approximate='none') -> Tensor: result
-def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
-    return (self_t.conj() * nn_gradients.gelu_derivative(self, approximate)).conj()
-
-
-# relu(Tensor self) -> Tensor: result
-def relu_default(self_t: Any, result: Any) -> Any:
-    return ops.pointwise._where(result <= 0, 0, self_t.conj()).conj()
-
-
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor: result
 def remainder_Scalar_Tensor(self: Any, other: Any, other_t: Any) -> Any:
     return -other_t * ops.floor(self / other)
@@ -555,81 +328,6 @@ def where_ScalarSelf(condition: Any, other_t: Any) -> Any:
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "abs": ForwardRule((0,), (TangentFormula(abs_default, (0,), (0,), (0,), (0,)),), ()),
-    "abs_": ForwardRule((0,), (TangentFormula(abs_default, (0,), (0,), (0,), (0,)),), ()),
-    "acos": ForwardRule((0,), (TangentFormula(acos_default, (0,), (0,), (), (0,)),), ()),
-    "acos_": ForwardRule((0,), (TangentFormula(acos_default, (0,), (0,), (), (0,)),), ()),
-    "acosh": ForwardRule((0,), (TangentFormula(acosh_default, (0,), (0,), (), (0,)),), ()),
-    "acosh_": ForwardRule((0,), (TangentFormula(acosh_default, (0,), (0,), (), (0,)),), ()),
-    "angle": ForwardRule((0,), (TangentFormula(angle_default, (0,), (0,), (0,), (0,)),), ()),
-    "asin": ForwardRule((0,), (TangentFormula(asin_default, (0,), (0,), (), (0,)),), ()),
-    "asin_": ForwardRule((0,), (TangentFormula(asin_default, (0,), (0,), (), (0,)),), ()),
-    "asinh": ForwardRule((0,), (TangentFormula(asinh_default, (0,), (0,), (), (0,)),), ()),
-    "asinh_": ForwardRule((0,), (TangentFormula(asinh_default, (0,), (0,), (), (0,)),), ()),
-    "atan": ForwardRule((0,), (TangentFormula(atan_default, (0,), (0,), (), (0,)),), ()),
-    "atan_": ForwardRule((0,), (TangentFormula(atan_default, (0,), (0,), (), (0,)),), ()),
-    "atanh": ForwardRule((0,), (TangentFormula(atanh_default, (0,), (0,), (), (0,)),), ()),
-    "atanh_": ForwardRule((0,), (TangentFormula(atanh_default, (0,), (0,), (), (0,)),), ()),
-    "ceil": ForwardRule((0,), (TangentFormula(ceil_default, (), (0,), (), (0,)),), ()),
-    "ceil_": ForwardRule((0,), (TangentFormula(ceil_default, (), (0,), (), (0,)),), ()),
-    "_conj_physical": ForwardRule((0,), (TangentFormula(_conj_physical_default, (), (0,), (), (0,)),), ()),
-    "conj_physical_": ForwardRule((0,), (TangentFormula(conj_physical_, (), (0,), (), (0,)),), ()),
-    "cos": ForwardRule((0,), (TangentFormula(cos_default, (0,), (0,), (), (0,)),), ()),
-    "cos_": ForwardRule((0,), (TangentFormula(cos_default, (0,), (0,), (), (0,)),), ()),
-    "cosh": ForwardRule((0,), (TangentFormula(cosh_default, (0,), (0,), (), (0,)),), ()),
-    "cosh_": ForwardRule((0,), (TangentFormula(cosh_default, (0,), (0,), (), (0,)),), ()),
-    "deg2rad": ForwardRule((0,), (TangentFormula(deg2rad_default, (), (0,), (), (0,)),), ()),
-    "deg2rad_": ForwardRule((0,), (TangentFormula(deg2rad_default, (), (0,), (), (0,)),), ()),
-    "exp": ForwardRule((0,), (TangentFormula(exp_default, (), (0,), (0,), (0,)),), ()),
-    "exp_": ForwardRule((0,), (TangentFormula(exp_default, (), (0,), (0,), (0,)),), ()),
-    "exp2": ForwardRule((0,), (TangentFormula(exp2_default, (), (0,), (0,), (0,)),), ()),
-    "exp2_": ForwardRule((0,), (TangentFormula(exp2_default, (), (0,), (0,), (0,)),), ()),
-    "expm1": ForwardRule((0,), (TangentFormula(expm1_default, (), (0,), (0,), (0,)),), ()),
-    "expm1_": ForwardRule((0,), (TangentFormula(expm1_default, (), (0,), (0,), (0,)),), ()),
-    "floor": ForwardRule((0,), (TangentFormula(floor_default, (), (0,), (), (0,)),), ()),
-    "floor_": ForwardRule((0,), (TangentFormula(floor_default, (), (0,), (), (0,)),), ()),
-    "frac": ForwardRule((0,), (TangentFormula(frac_default, (), (0,), (), (0,)),), ()),
-    "frac_": ForwardRule((0,), (TangentFormula(frac_default, (), (0,), (), (0,)),), ()),
-    "log": ForwardRule((0,), (TangentFormula(log_default, (0,), (0,), (), (0,)),), ()),
-    "log_": ForwardRule((0,), (TangentFormula(log_default, (0,), (0,), (), (0,)),), ()),
-    "log10": ForwardRule((0,), (TangentFormula(log10_default, (0,), (0,), (), (0,)),), ()),
-    "log10_": ForwardRule((0,), (TangentFormula(log10_default, (0,), (0,), (), (0,)),), ()),
-    "log1p": ForwardRule((0,), (TangentFormula(log1p_default, (0,), (0,), (), (0,)),), ()),
-    "log1p_": ForwardRule((0,), (TangentFormula(log1p_default, (0,), (0,), (), (0,)),), ()),
-    "log2": ForwardRule((0,), (TangentFormula(log2_default, (0,), (0,), (), (0,)),), ()),
-    "log2_": ForwardRule((0,), (TangentFormula(log2_default, (0,), (0,), (), (0,)),), ()),
-    "nan_to_num": ForwardRule((0,), (TangentFormula(nan_to_num_default, (0,), (0,), (), (0,)),), ()),
-    "nan_to_num_": ForwardRule((0,), (TangentFormula(nan_to_num_default, (0,), (0,), (), (0,)),), ()),
-    "neg": ForwardRule((0,), (TangentFormula(neg_default, (), (0,), (), (0,)),), ()),
-    "neg_": ForwardRule((0,), (TangentFormula(neg_default, (), (0,), (), (0,)),), ()),
-    "rad2deg": ForwardRule((0,), (TangentFormula(rad2deg_default, (), (0,), (), (0,)),), ()),
-    "rad2deg_": ForwardRule((0,), (TangentFormula(rad2deg_default, (), (0,), (), (0,)),), ()),
-    "reciprocal": ForwardRule((0,), (TangentFormula(reciprocal_default, (), (0,), (0,), (0,)),), ()),
-    "reciprocal_": ForwardRule((0,), (TangentFormula(reciprocal_default, (), (0,), (0,), (0,)),), ()),
-    "round": ForwardRule((0,), (TangentFormula(round_default, (), (0,), (), (0,)),), ()),
-    "round_": ForwardRule((0,), (TangentFormula(round_default, (), (0,), (), (0,)),), ()),
-    "round.decimals": ForwardRule((0,), (TangentFormula(round_decimals, (), (0,), (), (0,)),), ()),
-    "round_.decimals": ForwardRule((0,), (TangentFormula(round_decimals, (), (0,), (), (0,)),), ()),
-    "rsqrt": ForwardRule((0,), (TangentFormula(rsqrt_default, (), (0,), (0,), (0,)),), ()),
-    "rsqrt_": ForwardRule((0,), (TangentFormula(rsqrt_default, (), (0,), (0,), (0,)),), ()),
-    "sgn": ForwardRule((0,), (TangentFormula(sgn_default, (0,), (0,), (0,), (0,)),), ()),
-    "sgn_": ForwardRule((0,), (TangentFormula(sgn_default, (0,), (0,), (0,), (0,)),), ()),
-    "sigmoid": ForwardRule((0,), (TangentFormula(sigmoid_default, (), (0,), (0,), (0,)),), ()),
-    "sigmoid_": ForwardRule((0,), (TangentFormula(sigmoid_default, (), (0,), (0,), (0,)),), ()),
-    "sign": ForwardRule((0,), (TangentFormula(sign_default, (), (0,), (), (0,)),), ()),
-    "sign_": ForwardRule((0,), (TangentFormula(sign_default, (), (0,), (), (0,)),), ()),
-    "sin": ForwardRule((0,), (TangentFormula(sin_default, (0,), (0,), (), (0,)),), ()),
-    "sin_": ForwardRule((0,), (TangentFormula(sin_default, (0,), (0,), (), (0,)),), ()),
-    "sinh": ForwardRule((0,), (TangentFormula(sinh_default, (0,), (0,), (), (0,)),), ()),
-    "sinh_": ForwardRule((0,), (TangentFormula(sinh_default, (0,), (0,), (), (0,)),), ()),
-    "sqrt": ForwardRule((0,), (TangentFormula(sqrt_default, (), (0,), (0,), (0,)),), ()),
-    "sqrt_": ForwardRule((0,), (TangentFormula(sqrt_default, (), (0,), (0,), (0,)),), ()),
-    "tan": ForwardRule((0,), (TangentFormula(tan_default, (), (0,), (0,), (0,)),), ()),
-    "tan_": ForwardRule((0,), (TangentFormula(tan_default, (), (0,), (0,), (0,)),), ()),
-    "tanh": ForwardRule((0,), (TangentFormula(tanh_default, (), (0,), (0,), (0,)),), ()),
-    "tanh_": ForwardRule((0,), (TangentFormula(tanh_default, (), (0,), (0,), (0,)),), ()),
-    "trunc": ForwardRule((0,), (TangentFormula(trunc_default, (), (0,), (), (0,)),), ()),
-    "trunc_": ForwardRule((0,), (TangentFormula(trunc_default, (), (0,), (), (0,)),), ()),
     "add.Tensor": ForwardRule((0, 1), (TangentFormula(add_Tensor, (0, 1, 2), (0, 1), (), (0,)),), ()),
     "add_.Tensor": ForwardRule((0, 1), (TangentFormula(add_Tensor, (0, 1, 2), (0, 1), (), (0,)),), ()),
     "add.Scalar": ForwardRule((0,), (TangentFormula(add_Scalar, (), (0,), (), (0,)),), ()),
@@ -652,7 +350,6 @@ RULES: dict[str, ForwardRule] = {
     "clamp_min_": ForwardRule((0,), (TangentFormula(clamp_min_default, (0, 1), (0,), (), (0,)),), ()),
     "clamp_min.Tensor": ForwardRule((0, 1), (TangentFormula(clamp_min_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
     "clamp_min_.Tensor": ForwardRule((0, 1), (TangentFormula(clamp_min_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
-    "complex": ForwardRule((0, 1), (TangentFormula(complex_default, (0, 1), (0, 1), (), (0,)),), ()),
     "copysign.Tensor": ForwardRule((0, 1), (TangentFormula(copysign_Tensor, (0,), (0,), (0,), (0,)),), ()),
     "copysign_.Tensor": ForwardRule((0, 1), (TangentFormula(copysign_Tensor, (0,), (0,), (0,), (0,)),), ()),
     "copysign.Scalar": ForwardRule((0,), (TangentFormula(copysign_Scalar, (0,), (0,), (0,), (0,)),), ()),
@@ -689,7 +386,6 @@ RULES: dict[str, ForwardRule] = {
     "mul_.Scalar": ForwardRule((0,), (TangentFormula(mul_Scalar, (1,), (0,), (), (0,)),), ()),
     "nextafter": ForwardRule((0, 1), (TangentFormula(nextafter_default, (0, 1), (0,), (), (0,)),), ()),
     "nextafter_": ForwardRule((0, 1), (TangentFormula(nextafter_default, (0, 1), (0,), (), (0,)),), ()),
-    "polar": ForwardRule((0, 1), (TangentFormula(polar_default, (0, 1), (0, 1), (), (0,)),), ()),
     "pow.Tensor_Scalar": ForwardRule((0,), (TangentFormula(pow_Tensor_Scalar, (0, 1), (0,), (), (0,)),), ()),
     "pow_.Scalar": ForwardRule((0,), (TangentFormula(pow_Tensor_Scalar, (0, 1), (0,), (), (0,)),), ()),
     "pow.Tensor_Tensor": ForwardRule((0, 1), (TangentFormula(pow_Tensor_Tensor, (0, 1), (0, 1), (0,), (0,)),), ()),
@@ -706,10 +402,6 @@ RULES: dict[str, ForwardRule] = {
     "sub.Scalar": ForwardRule((0,), (TangentFormula(sub_Scalar, (), (0,), (), (0,)),), ()),
     "sub_.Scalar": ForwardRule((0,), (TangentFormula(sub_Scalar, (), (0,), (), (0,)),), ()),
     "where.self": ForwardRule((1, 2), (TangentFormula(where_self, (0, 1, 2), (1, 2), (), (0,)),), (0,)),
-    "gelu": ForwardRule((0,), (TangentFormula(gelu_default, (0, 1), (0,), (), (0,)),), ()),
-    "gelu_": ForwardRule((0,), (TangentFormula(gelu_default, (0, 1), (0,), (), (0,)),), ()),
-    "relu": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
-    "relu_": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
     "gcd": ForwardRule((), (), (0, 1)),
     "gcd_": ForwardRule((), (), (0, 1)),
     "lcm": ForwardRule((), (), (0, 1)),

@@ -196,7 +196,7 @@ def rrelu_with_noise_functional_dense(
         activations_kernels.rrelu_with_slopes(np, self_, noise_, lower, upper, training, generator),
         2,
     )
-    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+    return known_result(form[0], result0, self_, noise_), known_result(form[1], result1, self_, noise_)
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor

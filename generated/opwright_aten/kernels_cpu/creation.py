@@ -256,7 +256,7 @@ def copy_default_dense(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
         form = copy_default_dense_forms.learn(key, plan, self_)
     if not form:
         return copy_default(self, src, non_blocking)
-    return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_)
+    return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_, src_)
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
@@ -303,7 +303,7 @@ def fill_Tensor_dense(self: Tensor, value: Tensor) -> Tensor:
         form = fill_Tensor_dense_forms.learn(key, plan, self_)
     if not form:
         return fill_Tensor(self, value)
-    return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_)
+    return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
 
 
 # zero(Tensor self) -> Tensor

@@ -572,7 +572,7 @@ def masked_fill_Tensor_dense(self: Tensor, mask: Tensor, value: Tensor) -> Tenso
         form = masked_fill_Tensor_dense_forms.learn(key, plan, self_, mask_)
     if not form:
         return masked_fill_Tensor(self, mask, value)
-    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_)
+    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_, value_)
 
 
 # nonzero(Tensor self) -> Tensor

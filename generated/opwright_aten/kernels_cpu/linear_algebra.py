@@ -666,7 +666,7 @@ def triangular_solve_default_dense(
         decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
         2,
     )
-    return known_result(form[0], result0, A_, self_), known_result(form[1], result1, A_, self_)
+    return known_result(form[0], result0, self_, A_), known_result(form[1], result1, self_, A_)
 
 
 # triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
@@ -715,7 +715,7 @@ def cholesky_solve_default_dense(self: Tensor, input2: Tensor, upper: bool) -> T
         form = cholesky_solve_default_dense_forms.learn(key, plan, input2_, self_)
     if not form:
         return cholesky_solve_default(self, input2, upper)
-    return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), input2_, self_)
+    return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), self_, input2_)
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor

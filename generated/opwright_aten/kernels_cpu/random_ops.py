@@ -334,7 +334,7 @@ def bernoulli_Tensor_dense(self: Tensor, p: Tensor, generator: Generator | None)
         form = bernoulli_Tensor_dense_forms.learn(key, plan, self_)
     if not form:
         return bernoulli_Tensor(self, p, generator)
-    return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_)
+    return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_, p_)
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor

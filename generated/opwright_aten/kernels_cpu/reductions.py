@@ -68,13 +68,9 @@ def sum_dim_IntList_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dt
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-        (self_,) = plan.operands
-        return new_result(plan, self_.prod())
-    except Exception as error:
-        name_kernel(error, "aten::prod", "CPU")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.whole_product(np, self_, dtype))
 
 
 prod_default_dense_forms = KnownForms()
@@ -82,19 +78,15 @@ prod_default_dense_forms = KnownForms()
 
 # prod_default where simple tensors like these were planned before.
 def prod_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.dtype, dtype)
-        form = prod_default_dense_forms.get(key)
-        if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
-            form = prod_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return prod_default(self, dtype)
-        return known_result(form, self_.prod(), self_)
-    except Exception as error:
-        name_kernel(error, "aten::prod", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.dtype, dtype)
+    form = prod_default_dense_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+        form = prod_default_dense_forms.learn(key, plan, self_)
+    if not form:
+        return prod_default(self, dtype)
+    return known_result(form, reductions_kernels.whole_product(np, self_, dtype), self_)
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -1196,15 +1188,11 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.prod(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::prod.out", "CPU")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_product(np, self_, dtype), target)
+    return out
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)

@@ -32,13 +32,9 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-        (self_,) = plan.operands
-        return new_result(plan, self_.prod())
-    except Exception as error:
-        name_kernel(error, "aten::prod", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.whole_product(cp, self_, dtype))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -507,15 +503,11 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.prod(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::prod.out", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
+    return out
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from opwright.arrays.dtypes import DType
-from opwright.errors import DispatchError
 
-__all__ = ["broadcast_strides", "dense", "dense_out", "dtype_of", "merged", "placed"]
+__all__ = ["DeviceResult", "broadcast_strides", "dense", "dense_out", "merged", "placed", "seen"]
 
 Shape = tuple[int, ...]
 
 
-def dtype_of(
-    given: Sequence[Any], arguments: Sequence[tuple[str, str]], known: Collection[DType], operator: str
-) -> DType:
-    """Return the dtype of the arrays, one of those `known`. Raises DispatchError."""
-    named = zip(given, arguments, strict=True)
-    (first, dtype), *others = [(name, value.dtype) for value, (name, sort) in named if sort == "array"]
-    for name, other in others:
-        if other != dtype:
-            message = f"{first!r} is {dtype} and {name!r} {other}: a CUDA kernel takes arrays of one dtype"
-            raise DispatchError(f"{operator}: {message}, to which `meta` casts what it takes as operands")
-    for listed in known:
-        if listed == dtype:
-            return listed
-    listed_names = ", ".join(map(str, known))
-    raise DispatchError(f"{operator}: not implemented for {dtype}: its CUDA kernel takes {listed_names}")
-
-
 def placed(cupy: Any, value: Any, dtype: DType) -> Any:
-    """Return an operand as an array of the current device."""
+    """Return an operand as an array of the current device and of that dtype."""
     array = cupy.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
     if array.device.id != cupy.cuda.runtime.getDevice():
         array = cupy.array(array)
+    if array.dtype != dtype:
+        return array.astype(dtype)
     return array if array.dtype.num == dtype.num else array.view(dtype)  # `long long` beside `long`
 
 
@@ -49,13 +34,15 @@ def dense(array: Any, shape: Shape) -> Any:
     return cupy.broadcast_to(array, shape).copy("C")
 
 
-def dense_out(cupy: Any, out: Any, shapes: Sequence[Shape], dtype: DType, operands: Sequence[Any]) -> list[Any]:
+def dense_out(
+    cupy: Any, out: Any, shapes: Sequence[Shape], dtypes: Sequence[DType], operands: Sequence[Any]
+) -> list[Any]:
     """Return arrays for the results: `out` where it is dense, of that shape and dtype, and apart from all operands."""
-    if out is not None and out.flags.c_contiguous and (out.shape, out.dtype) == (shapes[0], dtype):
+    if out is not None and out.flags.c_contiguous and (out.shape, out.dtype) == (shapes[0], dtypes[0]):
         first, last = _extent(out)
         if all(high <= first or last <= low for low, high in map(_extent, operands)):
             return [out]
-    return [cupy.empty(shape, dtype) for shape in shapes]
+    return [cupy.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
 
 
 def _extent(array: Any) -> tuple[int, int]:
@@ -67,6 +54,43 @@ def _extent(array: Any) -> tuple[int, int]:
     low: int = sum(reach for reach in reaches if reach < 0)
     high: int = sum(reach for reach in reaches if reach > 0)
     return first + low, first + high + int(array.itemsize)
+
+
+class DeviceResult:
+    """A result, from `float32 like x over 1 kept`: the dtype that it always has, and what its shape is that of."""
+
+    __slots__ = ("dim", "dtype", "keeps", "like")
+    _TEXT = re.compile(r"((?!like\b)\w+)? ?(?:like (\w+)(?: over (-?\d+)( kept)?)?)?")
+
+    def __init__(self, text: str) -> None:
+        found = self._TEXT.fullmatch(text)
+        assert found is not None
+        dtype, self.like, dim, keeps = found.groups()
+        self.dtype = None if dtype is None else np.dtype(dtype)
+        self.dim = None if dim is None else int(dim)
+        self.keeps = keeps is not None
+
+    def shape_of(self, array: Any) -> Shape:
+        """Return the shape, where it is that of an array, without a dimension or with 1 for it."""
+        sizes = list(array.shape)
+        if self.dim is not None and sizes:
+            sizes[self.dim : self.dim + 1 or None] = [1] if self.keeps else []
+        return tuple(sizes)
+
+
+class _Described:
+    """The place of the elements of an array of a device, for NumPy to compare: nothing there may be read."""
+
+    def __init__(self, array: Any) -> None:
+        self.__array_interface__ = {
+            "data": (int(array.data.ptr), False), "shape": array.shape, "strides": array.strides,
+            "typestr": array.dtype.str, "version": 3,
+        }  # fmt: skip
+
+
+def seen(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array of NumPy whose elements are where those of an array of a device are; nothing may read it."""
+    return array if isinstance(array, np.ndarray) else np.asarray(_Described(array))
 
 
 def broadcast_strides(array: Any, shape: Shape) -> Shape:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays import layouts
+from opwright.arrays.storage import new_array
 from opwright.errors import DispatchError, LibraryMissingError
-from opwright.plans.native_arguments import NativeArgument, is_in_order, share_memory
-from opwright.plans.plan import INTERNAL_OVERLAP, Plan
+from opwright.plans.function_kernels import FunctionKernel, WritingKernel
+from opwright.plans.plan import Plan
 
-__all__ = ["NativeKernel", "NativeLibrary", "NativeWriter"]
+__all__ = ["NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
 
 class NativeLibrary:
@@ -53,6 +53,10 @@ class NativeLibrary:
         """Return a function of the library; without one, a function that serves no call."""
         return _serve_nothing if self._module is None else getattr(self._module, name)
 
+    def loop(self, name: str) -> NativeLoop:
+        """Return the loops of an expression."""
+        return NativeLoop(self.function(name))
+
     def kernel(
         self,
         name: str,
@@ -76,7 +80,31 @@ def _serve_nothing(*_: object) -> Any:
     return NotImplemented
 
 
-class _Native:
+class NativeLoop:
+    """The loops of an expression, called with a plan, with operands and numbers. `fast` is their C shim.
+
+    The answer is NotImplemented where there is no library, and for what no loop takes.
+    """
+
+    __slots__ = ("fast",)
+
+    def __init__(self, fast: Callable[..., Any]) -> None:
+        self.fast = fast
+
+    def __call__(self, plan: Plan, *given: Any, out: Any = None) -> Any:
+        """Return the result, laid out as the plan says, or `out` where that is an array which C may write to."""
+        if out is not None and self.fast(*given, out) is not NotImplemented:
+            return out
+        form = plan.form
+        if self.fast is _serve_nothing or type(given[0]) is not np.ndarray:
+            return NotImplemented
+        made = np.empty(form.shape, form.produces)
+        if form.dtype is form.produces and made.strides != form.steps:
+            made = new_array(form.shape, form.strides, form.dtype, made)
+        return self.fast(*given, made)
+
+
+class _Native(FunctionKernel):
     """A C kernel. `fast` is its C shim.
 
     Errors: DispatchError for a library that is not there, and for a dtype that the kernel has no function for;
@@ -84,7 +112,7 @@ class _Native:
     function fails.
     """
 
-    __slots__ = ("_arguments", "_convention", "_dtypes", "_library", "_operator", "fast")
+    __slots__ = ("_library", "fast")
 
     def __init__(
         self,
@@ -95,57 +123,13 @@ class _Native:
         dtypes: Sequence[str],
         arguments: Sequence[str],
     ) -> None:
+        super().__init__(operator, convention, dtypes, arguments)
         self._library = library
-        self._operator = operator
-        self._convention = convention
-        self._dtypes = tuple(map(np.dtype, dtypes))
-        self._arguments = tuple(map(NativeArgument, arguments))
         self.fast = library.function(name)
-
-    _hint = ""
 
     def _check_library(self) -> None:
         if self._library.problem:
             raise self._library.refuse(self._operator)
-
-    def _arrays(self, given: Sequence[Any]) -> list[tuple[NativeArgument, Any]]:
-        """Return the arrays that are there, each with its argument."""
-        pairs = zip(self._arguments, given, strict=True)
-        return [(argument, value) for argument, value in pairs if argument.is_array and value is not None]
-
-    def _dtype_of(self, given: Sequence[Any]) -> np.dtype[Any]:
-        """Return the dtype of the arrays, as the kernel lists it. Raises DispatchError."""
-        first, dtype = "", None
-        for argument, value in self._arrays(given):
-            name, other = argument.name, value.dtype
-            if argument.dtype is not None:
-                if other != argument.dtype and (argument.is_written or not np.can_cast(other, argument.dtype, "safe")):
-                    message = f"{name!r} is {other}, and its C kernel takes {argument.dtype} there"
-                    raise DispatchError(f"{self._operator}: {message}")
-            elif dtype is None or other == dtype:
-                first, dtype = first or name, other
-            else:
-                message = f"{first!r} is {dtype} and {name!r} {other}: a C kernel takes arrays of one dtype"
-                raise DispatchError(f"{self._operator}: {message}{self._hint}")
-        for listed in self._dtypes:
-            if listed == dtype:
-                return listed
-        known = ", ".join(map(str, self._dtypes))
-        raise DispatchError(f"{self._operator}: not implemented for {dtype}: its C kernel takes {known}")
-
-    def _taken(self, given: Sequence[Any], dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> list[Any]:
-        """Return the arguments as C takes them, but for arrays that are written."""
-        try:
-            return [
-                value
-                if argument.is_written or (argument.is_array and value is None)
-                else self._array(value, argument.dtype or dtype, shape)
-                if argument.is_array
-                else argument.value(value, dtype)
-                for argument, value in zip(self._arguments, given, strict=True)
-            ]
-        except (OverflowError, RuntimeError, ValueError) as error:
-            raise type(error)(f"{self._operator}: {error}") from None
 
     def _array(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> Any:
         """Return an operand as C takes it: itself where that is possible, else a copy."""
@@ -194,7 +178,7 @@ class NativeKernel(_Native):
         return outs[0] if len(outs) == 1 else tuple(outs)
 
 
-class NativeWriter(_Native):
+class NativeWriter(_Native, WritingKernel):
     """A C kernel that writes arguments: as they lie where C can, else copies of them, whose values it puts back."""
 
     __slots__ = ()
@@ -208,66 +192,11 @@ class NativeWriter(_Native):
         self._check_library()
         dtype, shape = self._known(given)
         self._check_written(given)
-        written = [value for argument, value in self._arrays(given) if argument.is_written]
-        passed = self._taken(given, dtype, shape)
-        copied = []
-        for place, (argument, value) in enumerate(zip(self._arguments, passed, strict=True)):
-            if not argument.is_array or value is None:
-                continue
-            if argument.is_written:
-                passed[place] = self._target(value, argument.dtype or dtype, written)
-                if not np.may_share_memory(passed[place], value):
-                    copied.append((value, passed[place]))
-            elif any(np.may_share_memory(value, each) for each in written):
-                passed[place] = value.copy()
+        passed, copied = self._prepared(given, dtype, shape)
         if self.fast(*passed) is NotImplemented:
             raise self._unserved(passed)
         for value, copy in copied:
             value[...] = copy
-
-    def check(self, *given: Any) -> None:
-        """Raise what a call with arrays of these dtypes and shapes would raise."""
-        self._known(given)
-
-    def _known(self, given: Sequence[Any]) -> tuple[np.dtype[Any], tuple[int, ...] | None]:
-        """Return dtype and, where all arrays have one, shape."""
-        dtype = self._dtype_of(given)
-        if self._convention != "elementwise":
-            return dtype, None
-        arrays = self._arrays(given)
-        shape = layouts.broadcast_shapes([value.shape for _, value in arrays])
-        for argument, value in arrays:
-            if argument.is_written and not layouts.same_shape(value.shape, shape):
-                message = f"{argument.name!r} of shape {list(value.shape)} doesn't match the broadcast shape"
-                raise RuntimeError(f"{self._operator}: {message} {list(shape)}")
-        return dtype, shape
-
-    def _check_written(self, given: Sequence[Any]) -> None:
-        """Refuse arrays that nothing may be written to."""
-        written = [(argument.name, value) for argument, value in self._arrays(given) if argument.is_written]
-        for position, (name, value) in enumerate(written):
-            if not value.flags.writeable:
-                raise ValueError(f"{self._operator}: {name!r} is read-only, and the C kernel writes to it")
-            if layouts.may_overlap_itself(value.shape, value.strides):
-                raise RuntimeError(INTERNAL_OVERLAP)
-            for other, array in written[:position]:
-                if share_memory(value, array):
-                    message = f"{other!r} and {name!r} share memory, and both are written to"
-                    raise RuntimeError(f"{self._operator}: {message}: clone one of them")
-
-    def _target(self, value: Any, dtype: np.dtype[Any], written: Sequence[Any]) -> Any:
-        """Return a written array as C takes it: itself where that is possible, else a copy."""
-        array = np.asarray(value)
-        is_taken = array.flags.behaved and (
-            is_in_order(array) if self._convention == "strided" else array.flags.c_contiguous
-        )
-        if is_taken and any(np.may_share_memory(array, each) for each in written if each is not value):
-            is_taken = False  # (they lie between each other's elements)
-        if not is_taken:
-            copy = np.empty(array.shape, dtype)  # (`np.array` would keep a `long long`)
-            copy[...] = array
-            return copy
-        return array if array.dtype.num == dtype.num else array.view(dtype)
 
 
 def _shown(values: Sequence[Any]) -> str:

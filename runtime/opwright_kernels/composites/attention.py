@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
+from opwright.tensors.tensor import wrap
+from opwright_kernels.attention import attention
+from opwright_kernels.normalization import safe_softmax
+from opwright_kernels.plain import arrays_of
 
 Operand = Any
 
 
 def _safe_softmax(self: Operand, dim: int, dtype: Any) -> Operand:
     """Return `softmax`, and 0 where all along `dim` is -infinity."""
+    found = arrays_of(self) if dtype is None else None
+    if found is not None and -found[0].ndim <= dim < found[0].ndim:
+        return wrap(safe_softmax(found[0], dim))
     aten = opwright.ops.aten
     nothing = aten.all(aten.eq(self, float("-inf")), dim, True)
     return aten.masked_fill(aten.softmax(self, dim, dtype), nothing, 0.0)
@@ -29,6 +38,10 @@ def scaled_dot_product_attention(
 ) -> Operand:
     """Return attention of (..., L, E) to (..., S, E), (..., S, V). A bool mask says what counts, another is added."""
     aten = opwright.ops.aten
+    if dropout_p == 0 and not enable_gqa:
+        found = _attention_of_arrays(query, key, value, attn_mask, is_causal, scale)
+        if found is not None:
+            return found
     _check_operands(query, key, value, attn_mask)
     mask = None if attn_mask is None else _as_bias(attn_mask, query)
     if mask is not None and is_causal:
@@ -37,6 +50,30 @@ def scaled_dot_product_attention(
     return aten._scaled_dot_product_attention_math(
         query, key, value, mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
     )[0]
+
+
+def _attention_of_arrays(
+    query: Operand, key: Operand, value: Operand, mask: Operand | None, is_causal: bool, scale: float | None
+) -> Operand | None:
+    """Return the attention where nobody looks at the steps to it and the operands are of the simple kind."""
+    found = arrays_of(query, key, value, mask)
+    if found is None:
+        return None
+    q, k, v, bias = found
+    batch = q.shape[:-2]
+    fits = (
+        q.ndim > 1
+        and k.shape[:-2] == batch == v.shape[:-2]
+        and q.shape[-1] == k.shape[-1]
+        and k.shape[-2:-1] == v.shape[-2:-1]
+    )
+    if not fits or not (q.size and k.size and v.size) or (bias is not None and (is_causal or bias.dtype != q.dtype)):
+        return None
+    if is_causal:
+        bias = np.triu(np.full((q.shape[-2], k.shape[-2]), -np.inf, q.dtype), 1)
+    elif bias is not None and np.broadcast_shapes(bias.shape, (*batch, q.shape[-2], k.shape[-2]))[:-2] != batch:
+        return None
+    return wrap(attention(q, k, v, bias, q.shape[-1] ** -0.5 if scale is None else scale))
 
 
 def _check_operands(query: Operand, key: Operand, value: Operand, mask: Operand | None) -> None:
@@ -109,7 +146,10 @@ def _scaled_dot_product_attention_math(
         )
     elif dropout_p > 0:
         used = aten.dropout(weights, dropout_p, True)
-    return aten.to(aten.matmul(used, value), given), aten.to(used, given)
+    result = aten.matmul(used, value)
+    # (both may be of another dtype: half is computed in float32, and autocast chooses for each operator)
+    result, used = (each if as_dtype(each.dtype) is given else aten.to(each, given) for each in (result, used))
+    return result, used
 
 
 def _repeated(heads: Operand, query: Operand) -> Operand:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import opwright
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright_kernels.plain import is_unwatched
 
 Operand = Any  # a Tensor
 _ELLIPSIS = "..."
@@ -32,6 +34,10 @@ def einsum(equation: str, tensors: Sequence[Operand], path: Sequence[int] | None
     """
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
+    if len(tensors) == 2 and path is None:
+        product = _matrix_product(equation, *tensors)
+        if product is not None:
+            return product
     parsed = _parse(equation)
     if len(parsed.inputs) < len(tensors):
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
@@ -51,6 +57,45 @@ def einsum(equation: str, tensors: Sequence[Operand], path: Sequence[int] | None
         summed = list(range(len(output), len(axes)))
         return opwright.ops.aten.sum(aligned[0], summed) if summed else aligned[0]
     return _contract(aligned, len(output), path)
+
+
+def _matrix_product(equation: str, first: Operand, second: Operand) -> Operand | None:
+    """Return the result of an equation that is a product of matrices, or of batches of them, in one step; None for any
+    other, and where somebody looks at the steps."""
+    turns = _turns(equation)
+    if turns is None or not is_unwatched(first, second):
+        return None
+    ndim, turn_first, turn_second = turns
+    if len(first.shape) != ndim or len(second.shape) != ndim or first.dtype != second.dtype:
+        return None
+    aten = opwright.ops.aten
+    left = aten.transpose(first, -2, -1) if turn_first else first
+    right = aten.transpose(second, -2, -1) if turn_second else second
+    if left.shape[-1] != right.shape[-2] or left.shape[:-2] != right.shape[:-2]:
+        return None
+    return aten.mm(left, right) if ndim == 2 else aten.bmm(left, right)
+
+
+@lru_cache(maxsize=256)
+def _turns(equation: str) -> tuple[int, bool, bool] | None:
+    """Return the number of dimensions, and which operand is to be transposed, of an equation such as `bij,bjk->bik`."""
+    left, arrow, output = equation.replace(" ", "").partition("->")
+    first, comma, second = left.partition(",")
+    labels = first + second + output
+    if not (arrow and comma and labels.isalpha() and labels.isascii()) or len(set(first)) != len(first):
+        return None
+    if not 1 < len(first) == len(second) == len(output) < 4 or not first[:-2] == second[:-2] == output[:-2]:
+        return None
+    rows, columns = output[-2], output[-1]
+    summed = set(first[-2:]) - {rows}
+    if (
+        rows not in first[-2:]
+        or columns not in second[-2:]
+        or set(second[-2:]) - {columns} != summed
+        or columns in first
+    ):
+        return None
+    return len(first), first[-1] == rows, second[-1] != columns
 
 
 # The equation

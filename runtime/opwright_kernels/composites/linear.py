@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype, int64
 from opwright.arrays.sizes import holds
+from opwright.tensors.tensor import wrap
+from opwright_kernels.plain import is_unwatched
 
 Operand = Any
 
@@ -63,6 +67,10 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     aten: Any = opwright.ops.aten
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
+    if num_classes > 0 and is_unwatched(self, self) and self.array.size:
+        largest = int(self.array.view("uint64").max())  # seen so, negative numbers are the largest
+        if largest < num_classes < 2**31:  # (more is an error, which `arange` words)
+            return wrap(_marks(self.array, num_classes))
     if layouts.is_empty(self.shape):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
@@ -76,6 +84,13 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
         aten._assert_async(is_fitting, f"Class values must be smaller than num_classes, {num_classes}")
     classes = opwright.arange(num_classes, device=self.device)
     return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)
+
+
+def _marks(places: Any, classes: int) -> Any:
+    """Return an array with 1 at the places of rows of so many classes, else 0."""
+    result = np.zeros((*places.shape, classes), "int64")
+    result.reshape(-1)[np.arange(0, places.size * classes, classes) + places.reshape(-1)] = 1
+    return result
 
 
 def _largest_class(self: Operand) -> int:

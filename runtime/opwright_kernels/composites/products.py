@@ -7,10 +7,14 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright.arrays import layouts
 from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.operands import check_inexact, check_square
+from opwright.tensors.tensor import wrap
+from opwright_kernels.plain import arrays_of, is_unwatched
 
 Operand = Any  # a Tensor
 
@@ -20,6 +24,12 @@ def matmul(self: Operand, other: Operand) -> Operand:
     left, right = len(self.shape), len(other.shape)
     if left == right == 2:
         return opwright.mm(self, other)
+    if left >= 2 <= right:
+        arrays = arrays_of(self, other)
+        if arrays is not None and arrays[0].shape[-1] == arrays[1].shape[-2] and arrays[0].size and arrays[1].size:
+            product = _product_of_arrays(*arrays)
+            if product is not None:
+                return wrap(product)
     aten = opwright.ops.aten
     if not left or not right:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
@@ -36,6 +46,16 @@ def matmul(self: Operand, other: Operand) -> Operand:
             return _batched_product(self, other)
 
 
+def _product_of_arrays(left: Any, right: Any) -> Any:
+    """Return the product of NumPy arrays of 2 or more dimensions; None where they do not broadcast."""
+    if right.ndim == 2:
+        return np.matmul(left.reshape(-1, left.shape[-1]), right).reshape(*left.shape[:-1], right.shape[-1])
+    try:
+        return np.matmul(left, right)
+    except ValueError:
+        return None
+
+
 def _folded_product(self: Operand, other: Operand) -> Operand:
     """Multiply by one matrix on the right: the dimensions before are rows of one matrix on the left."""
     aten = opwright.ops.aten
@@ -46,10 +66,17 @@ def _folded_product(self: Operand, other: Operand) -> Operand:
 
 def _batched_product(self: Operand, other: Operand) -> Operand:
     aten = opwright.ops.aten
+    if len(self.shape) == len(other.shape) == 3 and self.shape[0] == other.shape[0] and is_unwatched(self, other):
+        return aten.bmm(self, other)
     rows = [1, *self.shape] if len(self.shape) == 1 else list(self.shape)
     columns = [*other.shape, 1] if len(other.shape) == 1 else list(other.shape)
     batch = list(layouts.broadcast_shapes([tuple(rows[:-2]), tuple(columns[:-2])]))
     count = prod(batch)
+    is_plain = len(self.shape) > 1 < len(other.shape) and count and is_unwatched(self, other)
+    if is_plain and batch == rows[:-2] == columns[:-2]:
+        matrices = aten.reshape(self, [count, *rows[-2:]])
+        product = aten.bmm(matrices, aten.reshape(other, [count, *columns[-2:]]))
+        return aten.view(product, [*batch, *product.shape[1:]])
     matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
     others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
     kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])

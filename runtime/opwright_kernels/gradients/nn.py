@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.tensors.tensor import wrap
+from opwright_kernels import backward
 from opwright_kernels.gradients.reductions import add_gradients
+from opwright_kernels.plain import arrays_of
 
 Tensor = Any
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -21,8 +24,26 @@ MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
 
 def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     """Return the gradient of `elu`; the slope below 0 is alpha * scale * input_scale * exp(x * input_scale)."""
+    found = _dense(grad, self)
+    if found is not None and not isinstance(alpha, complex):
+        return wrap(backward.elu_gradient(found[0], found[1], input_scale * alpha * scale, scale, input_scale))
     below = grad * (input_scale * alpha * scale) * aten.exp(aten.where(self < 0, self, 0) * input_scale)
     return aten.where(self <= 0, below, grad * scale)
+
+
+def _dense(grad: Tensor, like: Tensor, *others: Tensor | None) -> list[Any] | None:
+    """Return the arrays of tensors where nobody looks at what is done with them, and the second is contiguous and not
+    empty."""
+    found = arrays_of(grad, like, *others)
+    return found if found is not None and found[1].size and found[1].flags.c_contiguous else None
+
+
+def gelu_backward(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
+    """Return the gradient of `gelu`."""
+    found = _dense(grad, self)
+    if found is not None:
+        return wrap(backward.gelu_gradient(found[0], found[1], approximate))
+    return grad * gelu_derivative(self, approximate)
 
 
 def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
@@ -51,6 +72,14 @@ def mish_derivative(x: Tensor) -> Tensor:
     return bent + x * gate * (1 - bent * bent)
 
 
+def silu_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """Return the gradient of `silu`."""
+    found = _dense(grad, self)
+    if found is not None:
+        return wrap(backward.silu_gradient(found[0], found[1]))
+    return grad * aten.conj(silu_derivative(self))
+
+
 def silu_derivative(x: Tensor) -> Tensor:
     """Return the slope of x sigmoid(x)."""
     gate = aten.sigmoid(x)
@@ -59,8 +88,19 @@ def silu_derivative(x: Tensor) -> Tensor:
 
 def softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """Return the gradient less its mean under the result's weights, times these."""
+    found = _dense(grad, result)
+    if found is not None and dim in (-1, result.ndim - 1) and result.ndim:
+        return wrap(backward.softmax_gradient(found[0], found[1]))
     weighted = grad * result
     return weighted - result * aten.sum(weighted, [dim], True)
+
+
+def log_softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Return the gradient less its sum times the softmax."""
+    found = _dense(grad, result)
+    if found is not None and dim in (-1, result.ndim - 1) and result.ndim:
+        return wrap(backward.log_softmax_gradient(found[0], found[1]))
+    return grad - aten.exp(result) * aten.sum(grad, [dim], True)
 
 
 # Losses
@@ -122,6 +162,12 @@ def nll_loss_backward(
     total_weight: Tensor,
 ) -> Tensor:
     """Return minus the weight at the target's class of each element, 0 for ignored ones."""
+    is_simple = len(shape) == 2 and len(target.shape) == 1
+    found = arrays_of(grad, weight, total_weight, indices=target) if is_simple else None
+    if found is not None:
+        given, weights, total, classes = found
+        is_mean = reduction == MEAN
+        return wrap(backward.nll_loss_gradient(given, weights, total, classes, tuple(shape), is_mean, ignore_index))
     place = 1 if len(shape) > 1 else 0
     if not place:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
@@ -187,11 +233,11 @@ def embedding_backward(
     """Return the gradients of all places that a row went to, added; over their number, if asked for."""
     flat = aten.reshape(indices, [-1])
     rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
-    mask = flat != padding_idx
     if scale_grad_by_freq:
         counts = aten.bincount(flat, None, shape[0])
         rows = rows / aten.unsqueeze(aten.index_select(counts, 0, flat), -1)
-    rows = aten.where(aten.unsqueeze(mask, -1), rows, 0)
+    if padding_idx >= 0:
+        rows = aten.where(aten.unsqueeze(flat != padding_idx, -1), rows, 0)
     return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
 
 
@@ -211,6 +257,11 @@ def _normalized_backward(scaled: Tensor, centred: Tensor, rstd: Tensor, dims: Se
     return (scaled - mean - centred * along) * rstd
 
 
+def _wrapped(arrays: Sequence[Any]) -> Gradients:
+    of_input, of_weight, of_bias = (None if each is None else wrap(each) for each in arrays)
+    return of_input, of_weight, of_bias
+
+
 def layer_norm_backward(
     grad: Tensor,
     input: Tensor,
@@ -223,6 +274,11 @@ def layer_norm_backward(
 ) -> Gradients:
     """Return the gradients of input, weight and bias."""
     outer = input.ndim - len(normalized_shape)
+    arrays = _dense(grad, input, weight, mean, rstd)
+    if arrays is not None:
+        given, x, w, means, rstds = arrays
+        shape = tuple(normalized_shape)
+        return _wrapped(backward.layer_norm_gradients(given, x, w, means, rstds, shape, tuple(mask)))
     if opwright.is_grad_enabled():
         mean, rstd = statistics(input, range(outer, input.ndim), eps, rstd.dtype)
     centred = (input - mean) * rstd
@@ -247,6 +303,12 @@ def group_norm_backward(
     mask: Sequence[bool],
 ) -> Gradients:
     """Return the gradients of input, weight and bias, from those of the result, the means and inverse deviations."""
+    if grads[0] is not None and grads[1] is None and grads[2] is None:
+        arrays = _dense(grads[0], input, weight, mean, rstd)
+        if arrays is not None:
+            given, x, w, means, rstds = arrays
+            sizes = (N, group, C // group, HxW)
+            return _wrapped(backward.group_norm_gradients(given, x, w, means, rstds, sizes, tuple(mask)))
     inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
     rstd = aten.reshape(rstd, outer)
     centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
@@ -285,6 +347,10 @@ def batch_norm_backward(
         mean, rstd = running_mean, aten.rsqrt(running_var + eps)
     elif opwright.is_grad_enabled():
         mean, rstd = statistics(input, dims, eps, rstd.dtype)
+    arrays = _dense(grad, input, weight, mean, rstd)
+    if arrays is not None:
+        given, x, w, means, rstds = arrays
+        return _wrapped(backward.batch_norm_gradients(given, x, w, means, rstds, training, tuple(mask)))
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)

@@ -7,6 +7,10 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright.tensors.tensor import wrap
+from opwright_kernels.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
+from opwright_kernels.convolution import input_gradient, weight_gradient
+from opwright_kernels.plain import arrays_of
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -36,15 +40,28 @@ def convolution_backward(
         for place, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
             of_input = of_input if of_input.shape[place] == size else aten.narrow(of_input, place, 0, size)
     elif mask[0]:
+        of_input = _input_gradient(grad, weight, stride, padding, dilation, groups)
+    if mask[0] and of_input is None:
         sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
         rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
         of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, True, rest, groups)
     if mask[1]:
         first, second = (grad, aten.conj(input)) if transposed else (aten.conj(input), grad)
-        of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups)
+        of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups, transposed)
     if mask[2]:
         of_bias = aten.sum(grad, [0, *range(2, grad.ndim)])
     return of_input, of_weight, of_bias
+
+
+def _input_gradient(
+    grad: Tensor, weight: Tensor, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int
+) -> Tensor | None:
+    """Return the gradient of the input where it is a convolution of arrays that nobody looks at."""
+    arrays = arrays_of(grad, weight) if all(step == 1 for step in stride) else None
+    if arrays is None or not (arrays[0].size and arrays[1].size):
+        return None
+    found = input_gradient(arrays[0], arrays[1], padding, dilation, groups)
+    return None if found is None else wrap(found)
 
 
 def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
@@ -61,8 +78,12 @@ def _weight_gradient(
     padding: Sequence[int],
     dilation: Sequence[int],
     groups: int,
+    transposed: bool,
 ) -> Tensor:
     """Convolve the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
+    arrays = arrays_of(input, grad)
+    if arrays is not None and arrays[0].size and arrays[1].size and not transposed:
+        return wrap(weight_gradient(arrays[0], arrays[1], shape, stride, padding, dilation, groups))
     batch, channels, *sizes = input.shape
     each = channels // groups
     first = aten.reshape(input, [batch, groups, each, *sizes])
@@ -74,7 +95,7 @@ def _weight_gradient(
     for dim, size in enumerate(shape[2:], 2):
         if found.shape[dim] != size:
             found = aten.narrow(found, dim, 0, size)
-    return found
+    return aten.contiguous(found)
 
 
 # Pooling
@@ -82,6 +103,9 @@ def _weight_gradient(
 
 def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
     """Return the gradients of all windows that an element is the maximum of, added."""
+    arrays = arrays_of(grad, indices=indices)
+    if arrays is not None and arrays[0].size:
+        return wrap(max_pool_gradient(arrays[0], shape, arrays[1], dims))
     outer = len(shape) - dims
     flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
     places, values = (_flattened(each, outer) for each in (indices, grad))
@@ -113,6 +137,9 @@ def avg_pool_backward(
     convolution with ones, channel by channel."""
     kernel, padding = _for_each(kernel_size, dims), _for_each(padding, dims)
     stride = _for_each(stride, dims) if len(stride) else kernel
+    arrays = arrays_of(grad)
+    if arrays is not None and arrays[0].size:
+        return wrap(avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override))
     sizes = shape[-dims:]
     if divisor_override is not None:
         grad = grad / divisor_override
@@ -169,8 +196,21 @@ def _transposed_by_dimension(
     return grad
 
 
+def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor | None:
+    """Return the gradient where each element was repeated as often, of arrays that nobody looks at."""
+    sizes = zip(shape[2:], grad.shape[2:], scales, strict=True)
+    if any(scale is not None and scale * size != wanted for size, wanted, scale in sizes):
+        return None
+    arrays = arrays_of(grad)
+    found = repeated_gradient(arrays[0], shape) if arrays is not None and arrays[0].size else None
+    return None if found is None else wrap(found)
+
+
 def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
     """Apply the transpose of `upsample_nearest`."""
+    found = _repeated_gradient(grad, shape, scales)
+    if found is not None:
+        return found
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten.upsample_nearest1d(identity, [size], scales[place])
@@ -180,6 +220,9 @@ def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequen
 
 def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
     """Apply the transpose of `upsample_nearest_exact`."""
+    found = _repeated_gradient(grad, shape, scales)
+    if found is not None:
+        return found
 
     def along(identity: Tensor, size: int, place: int) -> Tensor:
         return aten._upsample_nearest_exact1d(identity, [size], scales[place])

@@ -20,5 +20,12 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("words", "words", "CUDA", "Meta"),
         ("twice", "twice", "CUDA", "Meta"),
         ("rows", "rows", "CUDA", "Meta"),
+        ("blend", "blend", "CUDA", "Meta"),
+        ("blend_host", "blend_host", "CUDA", "Meta"),
+        ("scale_", "scale_", "CUDA", "Meta", "ADInplaceOrView"),
+        ("swap", "swap", "CUDA", "Meta", "ADInplaceOrView"),
+        ("scale.out", "scale_out", "CompositeExplicitAutograd", "ADInplaceOrView"),
+        ("scale", "scale_default", "CompositeExplicitAutograd"),
+        ("swap_functional", "swap_functional", "CompositeExplicitAutograd"),
     ],
 }

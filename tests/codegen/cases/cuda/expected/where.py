@@ -11,5 +11,12 @@ PLACES: dict[str, str] = {
     "demo::words": "ops.yaml:23",
     "demo::twice": "ops.yaml:31",
     "demo::rows": "ops.yaml:38",
+    "demo::blend": "ops.yaml:45",
+    "demo::blend_host": "ops.yaml:54",
+    "demo::scale_": "ops.yaml:62",
+    "demo::swap": "ops.yaml:70",
     "demo::axpy.out": "ops.yaml:1",
+    "demo::scale.out": "ops.yaml:62",
+    "demo::scale": "ops.yaml:62",
+    "demo::swap_functional": "ops.yaml:70",
 }

@@ -12,4 +12,6 @@ RULES: dict[str, Family] = {
     "words": Elementwise(0),
     "twice": Elementwise(0),
     "rows": Elementwise(0),
+    "blend": Elementwise(0),
+    "blend_host": Elementwise(0),
 }

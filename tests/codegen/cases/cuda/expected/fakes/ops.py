@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, fake, place_of, rules
+from typing import Any
+
+from opwright.abi import Tensor, dtypes, fake, place_of, rules
+
+from ..native import cuda as native_cuda
 
 
 # axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
@@ -32,6 +36,69 @@ def twice(x: Tensor, by: float) -> Tensor:
 # rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
 def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
     return fake(place_of(a.array, a_shape.array), rules.like(a.array))
+
+
+# blend(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, bool?
+#     flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0) -> (Tensor blended,
+#     Tensor positive)
+def blend(
+    x: Tensor,
+    y: Tensor | None,
+    index: Tensor,
+    by: Any,
+    low: Any,
+    high: float | None,
+    shift: int | None,
+    flip: bool | None,
+    weights: list[float],
+    offsets: list[int] | None,
+    mask: list[bool],
+    window: list[int],
+) -> tuple[Tensor, Tensor]:
+    y_ = None if y is None else y.array
+    place = place_of(x.array, y_, index.array)
+    plan0 = rules.like(x.array)
+    plan1 = rules.like(x.array, dtype=dtypes.bool_)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+#     bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+#     note=None) -> (Tensor blended, Tensor positive)
+def blend_host(
+    x: Tensor,
+    y: Tensor | None,
+    index: Tensor,
+    by: Any,
+    low: Any,
+    high: float | None,
+    shift: int | None,
+    flip: bool | None,
+    weights: list[float],
+    offsets: list[int] | None,
+    mask: list[bool],
+    window: list[int],
+    mode: str,
+    note: str | None,
+) -> tuple[Tensor, Tensor]:
+    y_ = None if y is None else y.array
+    place = place_of(x.array, y_, index.array)
+    plan0 = rules.like(x.array)
+    plan1 = rules.like(x.array, dtype=dtypes.bool_)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+def scale_(self: Tensor, by: Any) -> Tensor:
+    native_cuda.scale.check(self.array, by)
+    return self
+
+
+# swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+def swap(x: Tensor, y: Tensor, by: Tensor | None) -> None:
+    by_ = None if by is None else by.array
+    place_of(x.array, y.array, by_)
+    native_cuda.swap.check(x.array, y.array, by_)
 
 
 # axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)

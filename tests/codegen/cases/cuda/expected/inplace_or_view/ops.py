@@ -6,9 +6,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.abi import Tensor, check_writable, increment_version
+from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_writable, increment_version, storage_of
 
 Kernel = Callable[..., Any]
+
+
+# scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+def scale_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, by: Any) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, by)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+def swap(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, y: Tensor, by: Tensor | None) -> None:
+        check_writable(x)
+        check_writable(y)
+        below(x, y, by)
+        increment_version(x)
+        increment_version(y)
+
+    return kernel
 
 
 # axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
@@ -16,6 +43,17 @@ def axpy_out(below: Kernel) -> Kernel:
     def kernel(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
         check_writable(out)
         below(x, y, alpha, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
+def scale_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, by: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, by, out)
         increment_version(out)
         return out
 

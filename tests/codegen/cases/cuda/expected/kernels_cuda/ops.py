@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, new_result, results_of, rules
+from typing import Any
+
+from opwright.abi import Tensor, dtypes, name_kernel, new_result, results_of, rules
 
 from ..native import cuda as native
 
@@ -62,6 +64,122 @@ def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
         return new_result(plan, native.rows(plan, a_, a_shape.array, _b))
     except Exception as error:
         name_kernel(error, "demo::rows", "CUDA")
+        raise
+
+
+# blend(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, bool?
+#     flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0) -> (Tensor blended,
+#     Tensor positive)
+def blend(
+    x: Tensor,
+    y: Tensor | None,
+    index: Tensor,
+    by: Any,
+    low: Any,
+    high: float | None,
+    shift: int | None,
+    flip: bool | None,
+    weights: list[float],
+    offsets: list[int] | None,
+    mask: list[bool],
+    window: list[int],
+) -> tuple[Tensor, Tensor]:
+    try:
+        y_ = None if y is None else y.array
+        plan0 = rules.like(x.array)
+        plan1 = rules.like(x.array, dtype=dtypes.bool_)
+        (x_,) = plan0.operands
+        result0, result1 = results_of(
+            native.blend(
+                (plan0, plan1),
+                x_,
+                y_,
+                index.array,
+                by,
+                low,
+                high,
+                shift,
+                flip,
+                weights,
+                offsets,
+                mask,
+                window,
+            ),
+            2,
+        )
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::blend", "CUDA")
+        raise
+
+
+# blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+#     bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+#     note=None) -> (Tensor blended, Tensor positive)
+def blend_host(
+    x: Tensor,
+    y: Tensor | None,
+    index: Tensor,
+    by: Any,
+    low: Any,
+    high: float | None,
+    shift: int | None,
+    flip: bool | None,
+    weights: list[float],
+    offsets: list[int] | None,
+    mask: list[bool],
+    window: list[int],
+    mode: str,
+    note: str | None,
+) -> tuple[Tensor, Tensor]:
+    try:
+        y_ = None if y is None else y.array
+        plan0 = rules.like(x.array)
+        plan1 = rules.like(x.array, dtype=dtypes.bool_)
+        (x_,) = plan0.operands
+        result0, result1 = results_of(
+            native.blend_host(
+                (plan0, plan1),
+                x_,
+                y_,
+                index.array,
+                by,
+                low,
+                high,
+                shift,
+                flip,
+                weights,
+                offsets,
+                mask,
+                window,
+                mode,
+                note,
+            ),
+            2,
+        )
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::blend_host", "CUDA")
+        raise
+
+
+# scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+def scale_(self: Tensor, by: Any) -> Tensor:
+    try:
+        native.scale(self.array, by)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::scale_", "CUDA")
+        raise
+
+
+# swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+def swap(x: Tensor, y: Tensor, by: Tensor | None) -> None:
+    try:
+        by_ = None if by is None else by.array
+        native.swap(x.array, y.array, by_)
+    except Exception as error:
+        name_kernel(error, "demo::swap", "CUDA")
         raise
 
 

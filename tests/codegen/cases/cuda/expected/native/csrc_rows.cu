@@ -9,7 +9,9 @@
  *     strided       the strides of each array besides: from one element to the next along each dimension, counted in
  *                   elements, of inputs also 0 or negative
  *
- * Pointers are the device's: nothing on the host may read them. Arrays are aligned. Results have the shapes that `meta`
+ * Arrays are the device's: nothing on the host may read them. They are aligned. An array that is left out is a null
+ * pointer, of 0 dimensions. Those that are not const are written: results, and arguments that the schema marks with `!`,
+ * which share memory with nothing else. Results have the shapes that `meta`
  * of the schema says, share no memory with inputs nor with each other, and hold nothing yet. The end of a function's
  * name is its dtype: f32 is float32, c64 complex64 (x is its real part), i8 int8, u8 uint8, b8 bool (a byte, true if it
  * is not 0). Nothing is launched for results without elements.

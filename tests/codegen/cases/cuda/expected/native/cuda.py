@@ -3,27 +3,30 @@
 
 from os.path import dirname
 
-from opwright.abi import CudaHostKernel, CudaSource, LaunchRule, NativeLibrary
+from opwright.abi import CudaHostKernel, CudaHostWriter, CudaKernel, CudaSource, CudaWriter, LaunchRule, NativeLibrary
 
 _SOURCE0 = CudaSource(__file__, "csrc_axpy.cu", ("--use_fast_math", "-DFACTOR=2"))
 _SOURCE1 = CudaSource(__file__, "csrc_rows.cu", ())
-_LIBRARY = NativeLibrary(__name__, dirname(__file__), "_demo_cuda", "af5b109530086c51")
+_SOURCE2 = CudaSource(__file__, "csrc_every.cu", ())
+_LIBRARY = NativeLibrary(__name__, dirname(__file__), "_demo_cuda", "c2976e99f9272271")
 
-axpy = _SOURCE0.kernel(
+axpy = CudaKernel(
+    _SOURCE0,
     "demo::axpy",
     "elementwise",
     {"float32": "axpy_f32", "float64": "axpy_f64"},
-    (("x", "array"), ("y", "array"), ("alpha", "float")),
-    1,
-    LaunchRule(threads=128, elements=4),
+    ("x: array", "y: array", "alpha: float"),
+    ("",),
+    launch=LaunchRule(threads=128, elements=4),
 )
-row_sums = _SOURCE1.kernel(
+row_sums = CudaKernel(
+    _SOURCE1,
     "demo::row_sums",
     "strided",
     {"float32": "row_sums_f32", "float64": "row_sums_f64"},
-    (("int", "array"), ("n", "bool"), ("size", "int")),
-    1,
-    LaunchRule(threads=64, shared_limit=65536, ndim=2, shared=(272, 528), grid="rows"),
+    ("int: array", "n: bool", "size: int"),
+    ("like int over 1",),
+    launch=LaunchRule(threads=64, shared_limit=65536, ndim=2, shared=(272, 528), grid="rows"),
 )
 words = CudaHostKernel(
     _LIBRARY,
@@ -44,22 +47,90 @@ words = CudaHostKernel(
         "complex64": "words_c64",
         "complex128": "words_c128",
     },
-    (("int", "array"), ("restrict", "array"), ("n", "bool"), ("size", "int"), ("args", "array")),
-    2,
+    ("int: array", "restrict: array", "n: bool", "size: int", "args: array"),
+    ("like int", "like int"),
 )
 twice = CudaHostKernel(
     _LIBRARY,
     "demo::twice",
     "elementwise",
     {"float32": "twice_f32"},
-    (("x", "array"), ("by", "float")),
-    1,
+    ("x: array", "by: float"),
+    ("",),
 )
 rows = CudaHostKernel(
     _LIBRARY,
     "demo::rows",
     "strided",
     {"int64": "rows_i64"},
-    (("a", "array"), ("a_shape", "array"), ("_b", "int")),
-    1,
+    ("a: array", "a_shape: array", "_b: int"),
+    ("like a",),
+)
+blend = CudaKernel(
+    _SOURCE2,
+    "demo::blend",
+    "contiguous",
+    {"float32": "blend_f32", "float64": "blend_f64", "int16": "blend_i16"},
+    (
+        "x: array",
+        "y: array?",
+        "index: array:int64",
+        "by: scalar",
+        "low: scalar?",
+        "high: float?",
+        "shift: int?",
+        "flip: bool?",
+        "weights: float[]",
+        "offsets: int[]?",
+        "mask: bool[]",
+        "window: int[]",
+    ),
+    ("like x", "bool like x"),
+    launch=LaunchRule(dims=(("x", 2), ("index", 2)), grid="rows", rows_of="index"),
+)
+blend_host = CudaHostKernel(
+    _LIBRARY,
+    "demo::blend_host",
+    "contiguous",
+    {"float32": "blend_host_f32", "float64": "blend_host_f64", "int16": "blend_host_i16"},
+    (
+        "x: array",
+        "y: array?",
+        "index: array:int64",
+        "by: scalar",
+        "low: scalar?",
+        "high: float?",
+        "shift: int?",
+        "flip: bool?",
+        "weights: float[]",
+        "offsets: int[]?",
+        "mask: bool[]",
+        "window: int[]",
+        "mode: text",
+        "note: text?",
+    ),
+    ("like x", "bool like x"),
+)
+scale = CudaWriter(
+    _SOURCE2,
+    "demo::scale_",
+    "strided",
+    {
+        "float32": "scale_f32",
+        "float64": "scale_f64",
+        "int64": "scale_i64",
+        "complex64": "scale_c64",
+        "complex128": "scale_c128",
+        "bool": "scale_b8",
+        "uint8": "scale_u8",
+    },
+    ("self: array!", "by: scalar"),
+    launch=LaunchRule(grid="rows"),
+)
+swap = CudaHostWriter(
+    _LIBRARY,
+    "demo::swap",
+    "elementwise",
+    {"float32": "swap_f32", "float64": "swap_f64"},
+    ("x: array!", "y: array!", "by: array?"),
 )

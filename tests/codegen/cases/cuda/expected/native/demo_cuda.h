@@ -9,7 +9,9 @@
  *     strided       the strides of each array besides: from one element to the next along each dimension, counted in
  *                   elements, of inputs also 0 or negative
  *
- * Pointers are the device's: nothing on the host may read them. Arrays are aligned. Results have the shapes that `meta`
+ * Arrays are the device's: nothing on the host may read them. They are aligned. An array that is left out is a null
+ * pointer, of 0 dimensions. Those that are not const are written: results, and arguments that the schema marks with `!`,
+ * which share memory with nothing else. Results have the shapes that `meta`
  * of the schema says, share no memory with inputs nor with each other, and hold nothing yet. The end of a function's
  * name is its dtype: f32 is float32, c64 complex64 (x is its real part), i8 int8, u8 uint8, b8 bool (a byte, true if it
  * is not 0). Nothing is launched for results without elements.
@@ -40,6 +42,28 @@ struct opwright_sizes {
 };
 #endif
 #endif
+#ifndef OPWRIGHT_VALUES
+#define OPWRIGHT_VALUES
+#ifdef __CUDACC__
+/* A number that may be left out, by value: `x ? *x : 1`. */
+template <typename T>
+struct opwright_optional {
+    T value;
+    int is_there;
+    __host__ __device__ explicit operator bool() const { return is_there; }
+    __host__ __device__ const T &operator*() const { return value; }
+};
+
+/* A list of numbers, by value; one that is left out is false. */
+template <typename T>
+struct opwright_list {
+    T at[32];
+    int is_there;
+    __host__ __device__ explicit operator bool() const { return is_there; }
+    __host__ __device__ const T &operator[](int64_t i) const { return at[i]; }
+};
+#endif
+#endif
 
 /* -- Kernels: blocks and threads are those that `launch` of the schema says. */
 #ifdef __CUDACC__
@@ -64,6 +88,57 @@ __global__ void row_sums_f32(const float *int_, int int__ndim, opwright_sizes in
 __global__ void row_sums_f64(const double *int_, int int__ndim, opwright_sizes int__shape,
                              opwright_sizes int__strides, int n, int64_t size, double *out, int out_ndim,
                              opwright_sizes out_shape, opwright_sizes out_strides);
+
+/* demo::blend(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, bool?
+ * flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0) -> (Tensor blended, Tensor
+ * positive)
+ * convention: contiguous
+ */
+__global__ void blend_f32(const float *x, int x_ndim, opwright_sizes x_shape, const float *y, int y_ndim,
+                          opwright_sizes y_shape, const int64_t *index, int index_ndim, opwright_sizes index_shape,
+                          float by, opwright_optional<float> low, opwright_optional<double> high,
+                          opwright_optional<int64_t> shift, opwright_optional<int> flip,
+                          opwright_list<double> weights, int64_t weights_count, opwright_list<int64_t> offsets,
+                          int64_t offsets_count, opwright_list<uint8_t> mask, int64_t mask_count,
+                          opwright_list<int64_t> window, int64_t window_count, float *blended, int blended_ndim,
+                          opwright_sizes blended_shape, uint8_t *positive, int positive_ndim,
+                          opwright_sizes positive_shape);
+__global__ void blend_f64(const double *x, int x_ndim, opwright_sizes x_shape, const double *y, int y_ndim,
+                          opwright_sizes y_shape, const int64_t *index, int index_ndim, opwright_sizes index_shape,
+                          double by, opwright_optional<double> low, opwright_optional<double> high,
+                          opwright_optional<int64_t> shift, opwright_optional<int> flip,
+                          opwright_list<double> weights, int64_t weights_count, opwright_list<int64_t> offsets,
+                          int64_t offsets_count, opwright_list<uint8_t> mask, int64_t mask_count,
+                          opwright_list<int64_t> window, int64_t window_count, double *blended, int blended_ndim,
+                          opwright_sizes blended_shape, uint8_t *positive, int positive_ndim,
+                          opwright_sizes positive_shape);
+__global__ void blend_i16(const int16_t *x, int x_ndim, opwright_sizes x_shape, const int16_t *y, int y_ndim,
+                          opwright_sizes y_shape, const int64_t *index, int index_ndim, opwright_sizes index_shape,
+                          int16_t by, opwright_optional<int16_t> low, opwright_optional<double> high,
+                          opwright_optional<int64_t> shift, opwright_optional<int> flip,
+                          opwright_list<double> weights, int64_t weights_count, opwright_list<int64_t> offsets,
+                          int64_t offsets_count, opwright_list<uint8_t> mask, int64_t mask_count,
+                          opwright_list<int64_t> window, int64_t window_count, int16_t *blended, int blended_ndim,
+                          opwright_sizes blended_shape, uint8_t *positive, int positive_ndim,
+                          opwright_sizes positive_shape);
+
+/* demo::scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+ * convention: strided
+ */
+__global__ void scale_f32(float *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                          float by);
+__global__ void scale_f64(double *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                          double by);
+__global__ void scale_i64(int64_t *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                          int64_t by);
+__global__ void scale_c64(float2 *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                          float2 by);
+__global__ void scale_c128(double2 *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                           double2 by);
+__global__ void scale_b8(uint8_t *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                         uint8_t by);
+__global__ void scale_u8(uint8_t *self, int self_ndim, opwright_sizes self_shape, opwright_sizes self_strides,
+                         uint8_t by);
 
 }
 #endif
@@ -148,6 +223,42 @@ int rows_i64(const int64_t *a, int a_ndim, const int64_t *a_shape_, const int64_
              const int64_t *a_shape, int a_shape_ndim, const int64_t *a_shape_shape, const int64_t *a_shape_strides,
              int64_t a_b, int64_t *out, int out_ndim, const int64_t *out_shape, const int64_t *out_strides,
              void *stream);
+
+/* demo::blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+ * bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+ * note=None) -> (Tensor blended, Tensor positive)
+ * convention: contiguous
+ */
+int blend_host_f32(const float *x, int x_ndim, const int64_t *x_shape, const float *y, int y_ndim,
+                   const int64_t *y_shape, const int64_t *index, int index_ndim, const int64_t *index_shape,
+                   float by, const float *low, const double *high, const int64_t *shift, const int *flip,
+                   const double *weights, int64_t weights_count, const int64_t *offsets, int64_t offsets_count,
+                   const uint8_t *mask, int64_t mask_count, const int64_t *window, int64_t window_count,
+                   const char *mode, const char *note, float *blended, int blended_ndim,
+                   const int64_t *blended_shape, uint8_t *positive, int positive_ndim,
+                   const int64_t *positive_shape, void *stream);
+int blend_host_f64(const double *x, int x_ndim, const int64_t *x_shape, const double *y, int y_ndim,
+                   const int64_t *y_shape, const int64_t *index, int index_ndim, const int64_t *index_shape,
+                   double by, const double *low, const double *high, const int64_t *shift, const int *flip,
+                   const double *weights, int64_t weights_count, const int64_t *offsets, int64_t offsets_count,
+                   const uint8_t *mask, int64_t mask_count, const int64_t *window, int64_t window_count,
+                   const char *mode, const char *note, double *blended, int blended_ndim,
+                   const int64_t *blended_shape, uint8_t *positive, int positive_ndim,
+                   const int64_t *positive_shape, void *stream);
+int blend_host_i16(const int16_t *x, int x_ndim, const int64_t *x_shape, const int16_t *y, int y_ndim,
+                   const int64_t *y_shape, const int64_t *index, int index_ndim, const int64_t *index_shape,
+                   int16_t by, const int16_t *low, const double *high, const int64_t *shift, const int *flip,
+                   const double *weights, int64_t weights_count, const int64_t *offsets, int64_t offsets_count,
+                   const uint8_t *mask, int64_t mask_count, const int64_t *window, int64_t window_count,
+                   const char *mode, const char *note, int16_t *blended, int blended_ndim,
+                   const int64_t *blended_shape, uint8_t *positive, int positive_ndim,
+                   const int64_t *positive_shape, void *stream);
+
+/* demo::swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+ * convention: elementwise
+ */
+int swap_f32(int64_t n, float *x, float *y, const float *by, void *stream);
+int swap_f64(int64_t n, double *x, double *y, const double *by, void *stream);
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,13 @@ struct sizes {
     return *value || !PyErr_Occurred();
 }
 
+/* A text, or NULL for None. */
+[[maybe_unused]] static inline int to_text(PyObject *object, const char **value)
+{
+    *value = object == Py_None ? NULL : PyUnicode_AsUTF8AndSize(object, NULL);
+    return *value || !PyErr_Occurred();
+}
+
 [[maybe_unused]] static inline int to_sizes(PyObject *object, struct sizes *sizes)
 {
     const Py_ssize_t count = PyTuple_Size(object);
@@ -533,6 +540,180 @@ static PyObject *call_rows_i64(PyObject *module, PyObject *const *args, Py_ssize
     return finished("demo::rows", status);
 }
 
+/* demo::blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+ * bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+ * note=None) -> (Tensor blended, Tensor positive)
+ */
+static PyObject *call_blend_host_f32(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    void *a0;
+    int a1;
+    struct sizes a2;
+    void *a3;
+    int a4;
+    struct sizes a5;
+    void *a6;
+    int a7;
+    struct sizes a8;
+    void *a9;
+    void *a10;
+    void *a11;
+    void *a12;
+    void *a13;
+    void *a14;
+    int64_t a15;
+    void *a16;
+    int64_t a17;
+    void *a18;
+    int64_t a19;
+    void *a20;
+    int64_t a21;
+    const char *a22;
+    const char *a23;
+    void *a24;
+    int a25;
+    struct sizes a26;
+    void *a27;
+    int a28;
+    struct sizes a29;
+    void *a30;
+    if (count != 31 || !to_pointer(args[0], &a0) || !to_int(args[1], &a1) || !to_sizes(args[2], &a2) || !to_pointer(args[3], &a3) || !to_int(args[4], &a4) || !to_sizes(args[5], &a5) || !to_pointer(args[6], &a6) || !to_int(args[7], &a7) || !to_sizes(args[8], &a8) || !to_pointer(args[9], &a9) || !to_pointer(args[10], &a10) || !to_pointer(args[11], &a11) || !to_pointer(args[12], &a12) || !to_pointer(args[13], &a13) || !to_pointer(args[14], &a14) || !to_int64(args[15], &a15) || !to_pointer(args[16], &a16) || !to_int64(args[17], &a17) || !to_pointer(args[18], &a18) || !to_int64(args[19], &a19) || !to_pointer(args[20], &a20) || !to_int64(args[21], &a21) || !to_text(args[22], &a22) || !to_text(args[23], &a23) || !to_pointer(args[24], &a24) || !to_int(args[25], &a25) || !to_sizes(args[26], &a26) || !to_pointer(args[27], &a27) || !to_int(args[28], &a28) || !to_sizes(args[29], &a29) || !to_pointer(args[30], &a30))
+        return refused("blend_host_f32");
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int status = blend_host_f32((const float *)a0, a1, a2.at, (const float *)a3, a4, a5.at, (const int64_t *)a6, a7, a8.at, *(const float *)a9, (const float *)a10, (const double *)a11, (const int64_t *)a12, (const int *)a13, (const double *)a14, a15, (const int64_t *)a16, a17, (const uint8_t *)a18, a19, (const int64_t *)a20, a21, a22, a23, (float *)a24, a25, a26.at, (uint8_t *)a27, a28, a29.at, a30);
+    PyEval_RestoreThread(thread);
+    return finished("demo::blend_host", status);
+}
+
+/* demo::blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+ * bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+ * note=None) -> (Tensor blended, Tensor positive)
+ */
+static PyObject *call_blend_host_f64(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    void *a0;
+    int a1;
+    struct sizes a2;
+    void *a3;
+    int a4;
+    struct sizes a5;
+    void *a6;
+    int a7;
+    struct sizes a8;
+    void *a9;
+    void *a10;
+    void *a11;
+    void *a12;
+    void *a13;
+    void *a14;
+    int64_t a15;
+    void *a16;
+    int64_t a17;
+    void *a18;
+    int64_t a19;
+    void *a20;
+    int64_t a21;
+    const char *a22;
+    const char *a23;
+    void *a24;
+    int a25;
+    struct sizes a26;
+    void *a27;
+    int a28;
+    struct sizes a29;
+    void *a30;
+    if (count != 31 || !to_pointer(args[0], &a0) || !to_int(args[1], &a1) || !to_sizes(args[2], &a2) || !to_pointer(args[3], &a3) || !to_int(args[4], &a4) || !to_sizes(args[5], &a5) || !to_pointer(args[6], &a6) || !to_int(args[7], &a7) || !to_sizes(args[8], &a8) || !to_pointer(args[9], &a9) || !to_pointer(args[10], &a10) || !to_pointer(args[11], &a11) || !to_pointer(args[12], &a12) || !to_pointer(args[13], &a13) || !to_pointer(args[14], &a14) || !to_int64(args[15], &a15) || !to_pointer(args[16], &a16) || !to_int64(args[17], &a17) || !to_pointer(args[18], &a18) || !to_int64(args[19], &a19) || !to_pointer(args[20], &a20) || !to_int64(args[21], &a21) || !to_text(args[22], &a22) || !to_text(args[23], &a23) || !to_pointer(args[24], &a24) || !to_int(args[25], &a25) || !to_sizes(args[26], &a26) || !to_pointer(args[27], &a27) || !to_int(args[28], &a28) || !to_sizes(args[29], &a29) || !to_pointer(args[30], &a30))
+        return refused("blend_host_f64");
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int status = blend_host_f64((const double *)a0, a1, a2.at, (const double *)a3, a4, a5.at, (const int64_t *)a6, a7, a8.at, *(const double *)a9, (const double *)a10, (const double *)a11, (const int64_t *)a12, (const int *)a13, (const double *)a14, a15, (const int64_t *)a16, a17, (const uint8_t *)a18, a19, (const int64_t *)a20, a21, a22, a23, (double *)a24, a25, a26.at, (uint8_t *)a27, a28, a29.at, a30);
+    PyEval_RestoreThread(thread);
+    return finished("demo::blend_host", status);
+}
+
+/* demo::blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
+ * bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
+ * note=None) -> (Tensor blended, Tensor positive)
+ */
+static PyObject *call_blend_host_i16(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    void *a0;
+    int a1;
+    struct sizes a2;
+    void *a3;
+    int a4;
+    struct sizes a5;
+    void *a6;
+    int a7;
+    struct sizes a8;
+    void *a9;
+    void *a10;
+    void *a11;
+    void *a12;
+    void *a13;
+    void *a14;
+    int64_t a15;
+    void *a16;
+    int64_t a17;
+    void *a18;
+    int64_t a19;
+    void *a20;
+    int64_t a21;
+    const char *a22;
+    const char *a23;
+    void *a24;
+    int a25;
+    struct sizes a26;
+    void *a27;
+    int a28;
+    struct sizes a29;
+    void *a30;
+    if (count != 31 || !to_pointer(args[0], &a0) || !to_int(args[1], &a1) || !to_sizes(args[2], &a2) || !to_pointer(args[3], &a3) || !to_int(args[4], &a4) || !to_sizes(args[5], &a5) || !to_pointer(args[6], &a6) || !to_int(args[7], &a7) || !to_sizes(args[8], &a8) || !to_pointer(args[9], &a9) || !to_pointer(args[10], &a10) || !to_pointer(args[11], &a11) || !to_pointer(args[12], &a12) || !to_pointer(args[13], &a13) || !to_pointer(args[14], &a14) || !to_int64(args[15], &a15) || !to_pointer(args[16], &a16) || !to_int64(args[17], &a17) || !to_pointer(args[18], &a18) || !to_int64(args[19], &a19) || !to_pointer(args[20], &a20) || !to_int64(args[21], &a21) || !to_text(args[22], &a22) || !to_text(args[23], &a23) || !to_pointer(args[24], &a24) || !to_int(args[25], &a25) || !to_sizes(args[26], &a26) || !to_pointer(args[27], &a27) || !to_int(args[28], &a28) || !to_sizes(args[29], &a29) || !to_pointer(args[30], &a30))
+        return refused("blend_host_i16");
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int status = blend_host_i16((const int16_t *)a0, a1, a2.at, (const int16_t *)a3, a4, a5.at, (const int64_t *)a6, a7, a8.at, *(const int16_t *)a9, (const int16_t *)a10, (const double *)a11, (const int64_t *)a12, (const int *)a13, (const double *)a14, a15, (const int64_t *)a16, a17, (const uint8_t *)a18, a19, (const int64_t *)a20, a21, a22, a23, (int16_t *)a24, a25, a26.at, (uint8_t *)a27, a28, a29.at, a30);
+    PyEval_RestoreThread(thread);
+    return finished("demo::blend_host", status);
+}
+
+/* demo::swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+ */
+static PyObject *call_swap_f32(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    int64_t a0;
+    void *a1;
+    void *a2;
+    void *a3;
+    void *a4;
+    if (count != 5 || !to_int64(args[0], &a0) || !to_pointer(args[1], &a1) || !to_pointer(args[2], &a2) || !to_pointer(args[3], &a3) || !to_pointer(args[4], &a4))
+        return refused("swap_f32");
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int status = swap_f32(a0, (float *)a1, (float *)a2, (const float *)a3, a4);
+    PyEval_RestoreThread(thread);
+    return finished("demo::swap", status);
+}
+
+/* demo::swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
+ */
+static PyObject *call_swap_f64(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    int64_t a0;
+    void *a1;
+    void *a2;
+    void *a3;
+    void *a4;
+    if (count != 5 || !to_int64(args[0], &a0) || !to_pointer(args[1], &a1) || !to_pointer(args[2], &a2) || !to_pointer(args[3], &a3) || !to_pointer(args[4], &a4))
+        return refused("swap_f64");
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int status = swap_f64(a0, (double *)a1, (double *)a2, (const double *)a3, a4);
+    PyEval_RestoreThread(thread);
+    return finished("demo::swap", status);
+}
+
 static PyMethodDef methods[] = {
     {"words_b8", (PyCFunction)(void (*)(void))call_words_b8, METH_FASTCALL, NULL},
     {"words_u8", (PyCFunction)(void (*)(void))call_words_u8, METH_FASTCALL, NULL},
@@ -549,12 +730,17 @@ static PyMethodDef methods[] = {
     {"words_c128", (PyCFunction)(void (*)(void))call_words_c128, METH_FASTCALL, NULL},
     {"twice_f32", (PyCFunction)(void (*)(void))call_twice_f32, METH_FASTCALL, NULL},
     {"rows_i64", (PyCFunction)(void (*)(void))call_rows_i64, METH_FASTCALL, NULL},
+    {"blend_host_f32", (PyCFunction)(void (*)(void))call_blend_host_f32, METH_FASTCALL, NULL},
+    {"blend_host_f64", (PyCFunction)(void (*)(void))call_blend_host_f64, METH_FASTCALL, NULL},
+    {"blend_host_i16", (PyCFunction)(void (*)(void))call_blend_host_i16, METH_FASTCALL, NULL},
+    {"swap_f32", (PyCFunction)(void (*)(void))call_swap_f32, METH_FASTCALL, NULL},
+    {"swap_f64", (PyCFunction)(void (*)(void))call_swap_f64, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static int set_up(PyObject *module)
 {
-    return PyModule_AddStringConstant(module, "DIGEST", "af5b109530086c51");
+    return PyModule_AddStringConstant(module, "DIGEST", "c2976e99f9272271");
 }
 
 static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };

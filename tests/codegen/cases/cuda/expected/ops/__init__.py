@@ -13,6 +13,12 @@ FUNCTIONS: dict[str, str] = {
     "words": "ops",
     "twice": "ops",
     "rows": "ops",
+    "blend": "ops",
+    "blend_host": "ops",
+    "scale_": "ops",
+    "swap": "ops",
+    "scale": "ops",
+    "swap_functional": "ops",
 }
 _PARTS = [
     "ops",

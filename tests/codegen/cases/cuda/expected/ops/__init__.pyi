@@ -7,8 +7,14 @@ from .ops import *
 FUNCTIONS: dict[str, str]
 __all__ = [
     "axpy",
+    "blend",
+    "blend_host",
     "row_sums",
     "rows",
+    "scale",
+    "scale_",
+    "swap",
+    "swap_functional",
     "twice",
     "words",
 ]

@@ -2,16 +2,23 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "axpy",
+    "blend",
+    "blend_host",
     "row_sums",
     "rows",
+    "scale",
+    "scale_",
+    "swap",
+    "swap_functional",
     "twice",
     "words",
 ]
@@ -22,6 +29,18 @@ TensorLike: TypeAlias = Tensor | NDArray[Any]
 class words_result(NamedTuple, Generic[A]):
     type: A
     stream: A
+
+class blend_result(NamedTuple, Generic[A]):
+    blended: A
+    positive: A
+
+class blend_host_result(NamedTuple, Generic[A]):
+    blended: A
+    positive: A
+
+class swap_functional_result(NamedTuple, Generic[A]):
+    x_out: A
+    y_out: A
 
 @overload
 def axpy(x: A, y: A, *, alpha: float = 1.0) -> A:
@@ -61,6 +80,153 @@ def rows(a: A, a_shape: A, _b: int) -> A: ...
 def rows(a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
 @overload
 def rows(a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
+@overload
+def blend(
+    x: A,
+    y: A | None,
+    index: A,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+) -> blend_result[A]: ...
+@overload
+def blend(
+    x: Tensor,
+    y: TensorLike | None,
+    index: TensorLike,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+) -> blend_result[Tensor]: ...
+@overload
+def blend(
+    x: NDArray[Any],
+    y: Tensor,
+    index: TensorLike,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+) -> blend_result[Tensor]: ...
+@overload
+def blend(
+    x: NDArray[Any],
+    y: NDArray[Any] | None,
+    index: Tensor,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+) -> blend_result[Tensor]: ...
+@overload
+def blend_host(
+    x: A,
+    y: A | None,
+    index: A,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+    mode: str = "up",
+    note: str | None = None,
+) -> blend_host_result[A]: ...
+@overload
+def blend_host(
+    x: Tensor,
+    y: TensorLike | None,
+    index: TensorLike,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+    mode: str = "up",
+    note: str | None = None,
+) -> blend_host_result[Tensor]: ...
+@overload
+def blend_host(
+    x: NDArray[Any],
+    y: Tensor,
+    index: TensorLike,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+    mode: str = "up",
+    note: str | None = None,
+) -> blend_host_result[Tensor]: ...
+@overload
+def blend_host(
+    x: NDArray[Any],
+    y: NDArray[Any] | None,
+    index: Tensor,
+    by: Scalar,
+    low: Scalar | None = None,
+    high: float | None = None,
+    shift: int | None = None,
+    flip: bool | None = None,
+    weights: Sequence[float] = (),
+    offsets: Sequence[int] | None = None,
+    mask: Sequence[bool] = (),
+    window: Sequence[int] | int = (0, 0),
+    mode: str = "up",
+    note: str | None = None,
+) -> blend_host_result[Tensor]: ...
+@overload
+def scale_(self: A, by: Scalar) -> A: ...
+@overload
+def scale_(input: A, by: Scalar) -> A: ...
+def swap(x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
+@overload
+def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
+@overload
+def scale(self: A, by: Scalar) -> A: ...
+@overload
+def scale(input: A, by: Scalar) -> A: ...
+@overload
+def swap_functional(x: A, y: A, by: A | None = None) -> swap_functional_result[A]: ...
+@overload
+def swap_functional(x: Tensor, y: TensorLike, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
+@overload
+def swap_functional(x: NDArray[Any], y: Tensor, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
+@overload
+def swap_functional(x: NDArray[Any], y: NDArray[Any], by: Tensor) -> swap_functional_result[Tensor]: ...
 
 class _axpy_default_operator(Operator):
     @overload
@@ -108,8 +274,180 @@ class _rows_call:
 
 class _rows_operator(_rows_call, Operator): ...
 
+class _blend_call:
+    @overload
+    def __call__(
+        _op,
+        x: A,
+        y: A | None,
+        index: A,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+    ) -> blend_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        x: Tensor,
+        y: TensorLike | None,
+        index: TensorLike,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+    ) -> blend_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        y: Tensor,
+        index: TensorLike,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+    ) -> blend_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        y: NDArray[Any] | None,
+        index: Tensor,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+    ) -> blend_result[Tensor]: ...
+
+class _blend_operator(_blend_call, Operator): ...
+
+class _blend_host_call:
+    @overload
+    def __call__(
+        _op,
+        x: A,
+        y: A | None,
+        index: A,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+        mode: str = "up",
+        note: str | None = None,
+    ) -> blend_host_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        x: Tensor,
+        y: TensorLike | None,
+        index: TensorLike,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+        mode: str = "up",
+        note: str | None = None,
+    ) -> blend_host_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        y: Tensor,
+        index: TensorLike,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+        mode: str = "up",
+        note: str | None = None,
+    ) -> blend_host_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        y: NDArray[Any] | None,
+        index: Tensor,
+        by: Scalar,
+        low: Scalar | None = None,
+        high: float | None = None,
+        shift: int | None = None,
+        flip: bool | None = None,
+        weights: Sequence[float] = (),
+        offsets: Sequence[int] | None = None,
+        mask: Sequence[bool] = (),
+        window: Sequence[int] | int = (0, 0),
+        mode: str = "up",
+        note: str | None = None,
+    ) -> blend_host_result[Tensor]: ...
+
+class _blend_host_operator(_blend_host_call, Operator): ...
+
+class _scale__call:
+    def __call__(_op, self: A, by: Scalar) -> A: ...
+
+class _scale__operator(_scale__call, Operator): ...
+
+class _swap_call:
+    def __call__(_op, x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
+
+class _swap_operator(_swap_call, Operator): ...
+
 class _axpy_out_operator(Operator):
     def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
+
+class _scale_out_operator(Operator):
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
+
+class _scale_default_operator(Operator):
+    def __call__(_op, self: A, by: Scalar) -> A: ...
+
+class _swap_functional_call:
+    @overload
+    def __call__(_op, x: A, y: A, by: A | None = None) -> swap_functional_result[A]: ...
+    @overload
+    def __call__(_op, x: Tensor, y: TensorLike, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
+    @overload
+    def __call__(_op, x: NDArray[Any], y: Tensor, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
+    @overload
+    def __call__(_op, x: NDArray[Any], y: NDArray[Any], by: Tensor) -> swap_functional_result[Tensor]: ...
+
+class _swap_functional_operator(_swap_functional_call, Operator): ...
 
 class _axpy_packet_call(Packet):
     @overload
@@ -137,6 +475,31 @@ class _twice_packet(_twice_call, Packet):
 class _rows_packet(_rows_call, Packet):
     default: _rows_operator
 
+class _blend_packet(_blend_call, Packet):
+    default: _blend_operator
+
+class _blend_host_packet(_blend_host_call, Packet):
+    default: _blend_host_operator
+
+class _scale__packet(_scale__call, Packet):
+    default: _scale__operator
+
+class _swap_packet(_swap_call, Packet):
+    default: _swap_operator
+
+class _scale_packet_call(Packet):
+    @overload
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, by: Scalar) -> A: ...
+
+class _scale_packet(_scale_packet_call):
+    out: _scale_out_operator
+    default: _scale_default_operator
+
+class _swap_functional_packet(_swap_functional_call, Packet):
+    default: _swap_functional_operator
+
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
@@ -145,3 +508,9 @@ class Namespace:
     words: _words_packet
     twice: _twice_packet
     rows: _rows_packet
+    blend: _blend_packet
+    blend_host: _blend_host_packet
+    scale_: _scale__packet
+    swap: _swap_packet
+    scale: _scale_packet
+    swap_functional: _swap_functional_packet

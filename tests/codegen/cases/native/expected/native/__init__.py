@@ -3,7 +3,7 @@
 
 from opwright.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "c2e8181a43c17988")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "c579407d34d86a86")
 
 axpy = _LIBRARY.kernel(
     "axpy",

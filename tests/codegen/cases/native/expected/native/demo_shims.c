@@ -829,7 +829,7 @@ static PyMethodDef methods[] = {
 static int set_up(PyObject *module)
 {
     import_array1(-1);
-    return PyModule_AddStringConstant(module, "DIGEST", "c2e8181a43c17988");
+    return PyModule_AddStringConstant(module, "DIGEST", "c579407d34d86a86");
 }
 
 static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };

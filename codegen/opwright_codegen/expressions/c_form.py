@@ -1,0 +1,174 @@
+"""Expressions as text in C (and CUDA), for one dtype: every function is `NAME_SUFFIX` of `native/elements.h`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opwright_codegen.expressions.expression import Expression
+from opwright_codegen.expressions.typed import (
+    Applied,
+    Argument,
+    Cast,
+    Node,
+    Number,
+    Sort,
+    literal_of,
+    nodes,
+    numbers_of,
+)
+from opwright_codegen.formula.ast import Constant, Formula
+
+__all__ = ["CTypes", "c_form", "fits", "is_in_c", "may_refuse", "types_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class CTypes:
+    """A dtype in C: how names of it end, what is computed in, and the range of its integers."""
+
+    suffix: str
+    type: str
+    bits: int = 0
+    is_signed: bool = True
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it has a range."""
+        return self.bits > 0
+
+
+# What each dtype is computed in; half and bfloat16 in float.
+_TYPES: Final = {
+    "bool": CTypes("b8", "uint8_t"),
+    **{f"int{n}": CTypes(f"i{n}", f"int{n}_t", n) for n in (8, 16, 32, 64)},
+    **{f"uint{n}": CTypes(f"u{n}", f"uint{n}_t", n, False) for n in (8, 16, 32, 64)},
+    "float16": CTypes("f32", "float"), "bfloat16": CTypes("f32", "float"), "float32": CTypes("f32", "float"),
+    "float64": CTypes("f64", "double"),
+}  # fmt: skip
+# What C says between operands, for floats; integers and bools have functions, which wrap around.
+_SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_COMPARISONS: Final = {
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+}  # fmt: skip
+_BITS: Final = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+
+
+def types_of(dtype: str) -> CTypes:
+    """Return what a dtype is in C."""
+    return _TYPES[dtype]
+
+
+def is_in_c(dtype: str) -> bool:
+    """Whether loops are generated for a dtype."""
+    return dtype in _TYPES
+
+
+def fits(expression: Expression, dtype: str) -> bool:
+    """Whether every number in the expression is one of the dtype: NumPy refuses others, when it is called."""
+    types = _TYPES[dtype]
+    return all(_fits(node, types) for node in _numbers(expression.root))
+
+
+def may_refuse(expression: Expression, dtype: str) -> bool:
+    """Whether a loop may refuse an element, and says so in `bad`: a negative exponent of integers."""
+    parts = (part for part in nodes(expression.root) if isinstance(part, Applied))
+    powers = (part for part in parts if part.function.name == "power")
+    return _TYPES[dtype].is_integer and any(_may_be_negative(part.operands[1]) for part in powers)
+
+
+def _may_be_negative(exponent: Node) -> bool:
+    value = literal_of(exponent.formula) if isinstance(exponent, Number) else None
+    return value is None or value < 0
+
+
+def _fits(number: Number, types: CTypes) -> bool:
+    match number.formula:
+        case Constant(int() as value) if types.is_integer:
+            low = -(1 << (types.bits - 1)) if types.is_signed else 0
+            return low <= value < low + (1 << types.bits)
+        case _:
+            return True
+
+
+def _numbers(node: Node) -> list[Number]:
+    match node:
+        case Number():
+            return [node]
+        case Cast(operand):
+            return _numbers(operand)
+        case Applied(_, operands):
+            return [number for operand in operands for number in _numbers(operand)]
+        case _:
+            return []
+
+
+def c_form(expression: Expression, dtype: str) -> str:
+    """Return the expression over `x0`, `x1`, … (tensors, in the order of the schema) and `s0`, `s1`, … (numbers)."""
+    writer = _Writer(_TYPES[dtype], expression.tensors, numbers_of(expression.root))
+    return writer.text(expression.root)
+
+
+class _Writer:
+    def __init__(self, types: CTypes, tensors: Sequence[str], numbers: Sequence[Formula]) -> None:
+        self._types = types
+        self._tensors = tensors
+        self._numbers = numbers
+
+    def text(self, node: Node) -> str:
+        match node:
+            case Argument(name):
+                return f"x{self._tensors.index(name)}"
+            case Number(formula):
+                return self._number(formula)
+            case Cast(operand) if operand.sort is Sort.TRUTH:
+                return f"(({self._types.type}){self.text(operand)})"
+            case Cast(operand):
+                return self.text(operand)
+            case Applied(function, operands):
+                return self._applied(function.name, [*operands])
+
+    def _applied(self, name: str, operands: Sequence[Node]) -> str:
+        texts = [self.text(operand) for operand in operands]
+        is_of_truths = all(operand.sort is Sort.TRUTH for operand in operands)
+        if name == "where":
+            return f"({texts[0]} ? {texts[1]} : {texts[2]})"
+        if name in _COMPARISONS:
+            return f"({texts[0]} {_COMPARISONS[name]} {texts[1]})"
+        if name in _BITS and (is_of_truths or operands):
+            return f"({self._bit(operands[0], texts[0])} {_BITS[name]} {self._bit(operands[1], texts[1])})"
+        if name == "invert" and is_of_truths:
+            return f"(!{texts[0]})"
+        if name in _SIGNS and not self._types.is_integer and self._types.suffix != "b8":
+            return f"({texts[0]} {_SIGNS[name]} {texts[1]})"
+        more = ["&bad"] if name == "power" and self._types.is_integer else []
+        return f"{name}_{self._types.suffix}({', '.join((*texts, *more))})"
+
+    def _bit(self, operand: Node, text: str) -> str:
+        return f"({text} != 0)" if operand.sort is Sort.NUMBER and self._types.suffix == "b8" else text
+
+    def _number(self, formula: Formula) -> str:
+        value = literal_of(formula)
+        return f"s{self._numbers.index(formula)}" if value is None else self._literal(value)
+
+    def _literal(self, value: float) -> str:
+        kind = self._types.type
+        if self._types.is_integer:
+            return f"(({kind}){_integer(int(value), self._types)})"
+        if self._types.suffix == "b8":
+            return str(int(bool(value)))
+        number = float(value)
+        if math.isnan(number):
+            return f"(({kind})NAN)"
+        if math.isinf(number):
+            return f"(({kind}){'-' if number < 0 else ''}INFINITY)"
+        return f"(({kind}){number.hex()})"
+
+
+def _integer(value: int, types: CTypes) -> str:
+    if not types.is_signed:
+        return f"{value}u" if value < 2**32 else f"{value}ull"
+    if value == -(2**63):
+        return "(-9223372036854775807ll - 1)"
+    return str(value) if abs(value) < 2**31 else f"{value}ll"

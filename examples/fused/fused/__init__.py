@@ -1,0 +1,1 @@
+"""What the operators of `ops.yaml` have in Python: shapes, and derivatives of their derivatives."""

@@ -1,0 +1,56 @@
+"""Calls that nobody looks at: composites and backward functions of them may compute on arrays at once.
+
+What an operator that is made of others does inside shows to modes, to what records gradients and to other devices.
+Where there are none, one function on arrays gives the same values in a fraction of the calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import dtype, ndarray
+
+from opwright.keys import CPU_ALONE, GRAD
+from opwright.state import with_modes
+from opwright.tensors.tensor import Tensor
+
+Array = Any
+
+_SERVED = frozenset((dtype("float32"), dtype("float64")))
+
+
+def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | None:
+    """Return the NumPy arrays of tensors of one dtype, float32 or float64, None for what is None, and at last that of
+    the indices where there are any.
+
+    Return None if a mode is on, a gradient or tangent would be recorded, or a tensor is of another dtype, of a subclass
+    or on another device.
+    """
+    if type(first) is not Tensor or first.array.dtype not in _SERVED:
+        return None
+    kept = first.array.dtype
+    keys, arrays = first.keys, [first.array]
+    for each in others:
+        if each is None:
+            arrays.append(None)
+        elif type(each) is Tensor and each.array.dtype == kept:
+            keys |= each.keys
+            arrays.append(each.array)
+        else:
+            return None
+    if indices is not None:
+        if type(indices) is not Tensor or indices.array.dtype.kind not in "iu":
+            return None
+        keys |= indices.keys
+        arrays.append(indices.array)
+    if with_modes(keys) & ~CPU_ALONE or not all(each is None or type(each) is ndarray for each in arrays):
+        return None
+    return arrays
+
+
+def is_unwatched(first: Any, second: Any) -> bool:
+    """Whether two tensors are dense ones on the CPU and no mode is on: what records their gradients may see fewer
+    steps."""
+    if type(first) is not Tensor or type(second) is not Tensor:
+        return False
+    return not with_modes(first.keys | second.keys) & ~(CPU_ALONE | GRAD)
