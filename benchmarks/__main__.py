@@ -1,41 +1,83 @@
-"""`python -m benchmarks [PART] …`: print the table of budgets, or those of the parts that are named."""
+"""`python -m benchmarks [PART] …`: print the table of budgets, or those of the parts that are named.
+
+Where the compiled core runs, parts whose calls it serves are measured twice, the second time in a process of Python
+alone: its figure, budget and verdict are the last columns.
+"""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
-from .measure import Figure
+import opwright
+
+from .measure import ENVIRONMENT, Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
     "expressions",
 )  # fmt: skip
+# Those whose calls the compiled core serves.
+SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")
+HEADER = """\
+| work | ours | peer | measured | budget | | Python alone | budget | |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure the budgets against PyTorch.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which tables; all when none is named")
-    parts = parser.parse_args().parts or PARTS
-    print("| work | ours | peer | measured | budget | |\n| --- | --- | --- | --- | --- | --- |")
-    for figure in collect(parts):
-        print(row(figure), flush=True)
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each figure, of what runs here alone")
+    options = parser.parse_args()
+    if options.json:
+        for part in options.parts or PARTS:
+            for figure in figures_of(part):
+                print(json.dumps(dataclasses.asdict(figure)), flush=True)
+        return
+    print(HEADER)
+    for part in options.parts or PARTS:
+        alone = {figure.work: figure for figure in in_python(part)}
+        for figure in figures_of(part):
+            print(row(figure, alone.get(figure.work)), flush=True)
 
 
-def collect(parts: tuple[str, ...]) -> Iterator[Figure]:
-    for part in parts:
-        yield from importlib.import_module(f".{part}", __package__).figures()
+def figures_of(part: str) -> Iterator[Figure]:
+    module = importlib.import_module(f".{part}", __package__)
+    yield from module.figures()
 
 
-def row(figure: Figure) -> str:
+def in_python(part: str) -> Iterator[Figure]:
+    """Measure a part in a process of Python alone, where this one has the compiled core and the part gains from it."""
+    if part not in SERVED or opwright.dispatch.core().name != "fast":
+        return
+    command = [sys.executable, "-m", "benchmarks", part, "--json"]
+    environment = ENVIRONMENT | {"OPWRIGHT_PURE": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    run = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    for line in run.stdout.splitlines():
+        if line.startswith("{"):
+            yield Figure(**json.loads(line))
+
+
+def row(figure: Figure, alone: Figure | None) -> str:
     amount = size if figure.amounts == "B" else duration
     peer = "–" if figure.peer is None else amount(figure.peer)
+    last = " | ".join(measured(alone)) if alone else " | | "
+    return f"| {figure.work} | {amount(figure.ours)} | {peer} | {' | '.join(measured(figure))} | {last} |"
+
+
+def measured(figure: Figure) -> tuple[str, str, str]:
+    """What was measured, its budget, and whether that holds."""
     if figure.unit == "s":
-        measured = duration(figure.value)
+        value = duration(figure.value)
     else:
-        measured = f"{figure.value:.3f}" if figure.value < 0.1 else f"{figure.value:.2f}"
-    return f"| {figure.work} | {amount(figure.ours)} | {peer} | {measured} | {bound(figure)} | {figure.verdict} |"
+        value = f"{figure.value:.3f}" if figure.value < 0.1 else f"{figure.value:.2f}"
+    return value, bound(figure), figure.verdict
 
 
 def bound(figure: Figure) -> str:

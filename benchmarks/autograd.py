@@ -14,7 +14,7 @@ import torch
 
 import opwright
 
-from .measure import ENVIRONMENT, Figure, ratio
+from .measure import ENVIRONMENT, Figure, budget, ratio
 
 # Seconds of the first recorded call and backward pass of a fresh process, which load what records.
 FIRST = """
@@ -50,6 +50,21 @@ z = chain(count)
 print(resident() - before)
 """
 
+# Seconds of a recorded call in a chain of so many, all of them alive: what the garbage collector adds.
+ALIVE = """
+import sys, time
+library, count = __import__(sys.argv[1]), int(sys.argv[2])
+x, y = library.ones(4).requires_grad_(), library.ones(4)
+best = 1.0
+for _ in range(max(5, 20_000 // count)):
+    z, start = x, time.perf_counter()
+    for _ in range(count):
+        z = library.mul(z, y)
+    best = min(best, (time.perf_counter() - start) / count)
+    del z
+print(best)
+"""
+
 
 def figures() -> Iterator[Figure]:
     """Calls, passes, the first of all, memory."""
@@ -58,10 +73,12 @@ def figures() -> Iterator[Figure]:
     yield from trained()
     own, peer = printed(FIRST, "opwright"), printed(FIRST, "torch")
     yield Figure("first recorded call and backward pass of a process", own, peer, own / peer)
-    for count, budget in ((10_000, 1.0), (100_000, None)):
+    for count, limit in ((10_000, 1.0), (100_000, None)):
         own, peer = printed(GRAPH, "opwright", str(count)), printed(GRAPH, "torch", str(count))
         work = f"memory of a graph of {count:,} adds"
-        yield Figure(work, own, peer, own / peer, budget, amounts="B")
+        yield Figure(work, own, peer, own / peer, limit, amounts="B")
+    few, many = printed(ALIVE, "opwright", "1000"), printed(ALIVE, "opwright", "100000")
+    yield Figure("a recorded call in a chain of 10⁵, against 10³", many, few, many / few, budget(1.2, 1.1))
 
 
 def recorded() -> Iterator[Figure]:
@@ -70,7 +87,7 @@ def recorded() -> Iterator[Figure]:
     x, y, grad = opwright.from_numpy(ones.copy()).requires_grad_(), opwright.from_numpy(ones), opwright.ones([4])
     p, q, peer_grad = torch.ones(4, requires_grad=True), torch.ones(4), torch.ones(4)
     add, peer = opwright.add, torch.add
-    yield ratio("recorded 4-element add", lambda: add(x, y), lambda: peer(p, q), 0.85)
+    yield ratio("recorded 4-element add", lambda: add(x, y), lambda: peer(p, q), budget(0.85, 0.15))
 
     def chain() -> None:
         z = x
@@ -84,9 +101,29 @@ def recorded() -> Iterator[Figure]:
             z = peer(z, q)
         z.backward(peer_grad)
 
-    yield ratio("50 adds, forward and backward", chain, peer_chain, 0.5, rounds=40)
+    yield ratio("50 adds, forward and backward", chain, peer_chain, budget(0.5, 0.15), rounds=40)
+    own, theirs = partial(as_written, opwright, y), partial(as_written, torch, q)
+    yield ratio("50 adds as users write it, with `sum().backward()`", own, theirs, budget(0.6, 0.15), rounds=40)
+    own, theirs = partial(written_rows, opwright), partial(written_rows, torch)
+    yield ratio("100 recorded in-place writes to rows", own, theirs, budget(2.0, 1.0), rounds=2)
     with opwright.no_grad(), torch.no_grad():
         yield ratio("add of a leaf under no_grad", lambda: add(x, y), lambda: peer(p, q))
+
+
+def as_written(library: Any, y: Any) -> None:
+    """A chain whose leaf is made with it."""
+    z = library.ones(4, requires_grad=True)
+    for _ in range(50):
+        z = library.add(z, y)
+    z.sum().backward()
+
+
+def written_rows(library: Any) -> None:
+    """Writes through views, each recorded."""
+    x = library.ones(100, 4, requires_grad=True) * 1
+    for place in range(100):
+        x[place].mul_(2.0)
+    x.sum().backward()
 
 
 def trained() -> Iterator[Figure]:

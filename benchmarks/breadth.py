@@ -1,12 +1,13 @@
 """Breadth: every call of `cases`, small, large, and forward with backward; every operator by its samples; training.
 
 A figure is the least of several rounds, ours and PyTorch's in turn, on one thread. What is measured is drawn too:
-`breadth.svg` has a dot for each call.
+`breadth.svg` has a dot for each call, by the compiled core and in Python alone.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import statistics
 import time
 import warnings
@@ -22,7 +23,7 @@ import opwright
 
 from .cases import Case, cases
 from .chart import drawn
-from .measure import Figure
+from .measure import Figure, budget
 from .training import Step, steps
 
 Call = Callable[[], object]
@@ -31,12 +32,15 @@ MODES = ("small", "gradients", "large", "every")
 # The least time of a round, and how many rounds there are.
 ROUNDS = {"small": (5e-4, 15), "gradients": (5e-4, 12), "large": (2e-3, 5), "every": (3e-4, 7), "training": (2e-3, 11)}
 BUDGETS: dict[str, tuple[float | None, float | None]] = {
-    "small": (1.4, 0.4),
-    "gradients": (1.2, None),
-    "large": (1.0, None),
+    "small": (budget(1.4, 0.5), budget(0.4, 0.9)),
+    "gradients": (budget(1.2, 0.5), budget(None, 0.9)),
+    "large": (budget(1.0, 0.9), budget(None, 0.75)),
     "every": (None, None),
 }
 CHART = Path(__file__).with_name("breadth.svg")
+# The ratios of the last run of either core, of which the chart is drawn.
+RATIOS = Path(__file__).parents[1] / "build" / "benchmarks"
+CORES = {"fast": "compiled core", "python": "Python alone"}
 TITLES = {
     "small": "16 elements",
     "gradients": "16 elements, forward and backward",
@@ -94,7 +98,22 @@ def figures() -> Iterator[Figure]:
             yield Figure(f"· {each.name}", each.ours, each.peer, each.ratio)
     for step in steps():
         yield _training(step)
-    CHART.write_text(drawn({TITLES[mode]: [each.ratio for each in found if each.mode == mode] for mode in MODES}))
+    keep(found)
+    CHART.write_text(drawn(bands()), encoding="utf-8")
+
+
+def keep(found: list[Measured]) -> None:
+    """Write the ratios of this run where the chart, and the run of the other core, find them."""
+    ratios = {mode: [each.ratio for each in found if each.mode == mode] for mode in MODES}
+    RATIOS.mkdir(parents=True, exist_ok=True)
+    (RATIOS / f"breadth-{opwright.dispatch.core().name}.json").write_text(json.dumps(ratios), encoding="utf-8")
+
+
+def bands() -> dict[str, list[float]]:
+    """Return the ratios of the last run of each core, by the title of their band."""
+    kept = {core: RATIOS / f"breadth-{core}.json" for core in CORES}
+    ratios = {core: json.loads(path.read_text(encoding="utf-8")) for core, path in kept.items() if path.exists()}
+    return {f"{TITLES[mode]}, {CORES[core]}": ratios[core][mode] for mode in MODES for core in ratios}
 
 
 def least(calls: list[Call], seconds: float, rounds: int) -> list[float]:

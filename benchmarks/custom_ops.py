@@ -18,13 +18,14 @@ import torch
 import opwright
 from opwright.library import custom_op
 
-from .measure import Call, Figure, per_call
+from .measure import Call, Figure, budget, per_call, ratio
 
 COUNT = 1000
 
 
 def figures() -> Iterator[Figure]:
     yield from calls()
+    yield defined()
     yield arrays()
     yield defining()
     yield first_calls()
@@ -60,8 +61,8 @@ def calls() -> Iterator[Figure]:
         op.register_autograd(backward, setup_context=setup_context)
     x, p = opwright.ones(4), torch.ones(4)
     leaf, peer_leaf = opwright.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
-    yield beyond("call of a custom operator, beyond the kernel", own, sin, x, peer, peer_sin, p, 0.08)
-    yield beyond("the same recorded", own, sin, leaf, peer, peer_sin, peer_leaf, 0.12)
+    yield beyond("call of a custom operator, beyond the kernel", own, sin, x, peer, peer_sin, p, budget(0.08, 0.05))
+    yield beyond("the same recorded", own, sin, leaf, peer, peer_sin, peer_leaf, budget(0.12, 0.08))
 
 
 def torch_op(name: str, function: Callable[..., Any]) -> Any:
@@ -69,7 +70,7 @@ def torch_op(name: str, function: Callable[..., Any]) -> Any:
 
 
 def beyond(
-    work: str, op: Any, kernel: Any, x: Any, peer: Any, peer_kernel: Any, p: Any, budget: float, rounds: int = 100
+    work: str, op: Any, kernel: Any, x: Any, peer: Any, peer_kernel: Any, p: Any, limit: float | None, rounds: int = 100
 ) -> Figure:
     """The ratio of what two operators take beyond their kernels."""
     timed: list[Call] = [
@@ -81,7 +82,20 @@ def beyond(
     taken = [[per_call(call, rounds) for call in timed] for _ in range(401)]
     best = [min(column) for column in zip(*taken, strict=True)]
     ours, theirs = best[0] - best[1], best[2] - best[3]
-    return Figure(work, ours, theirs, ours / theirs, budget)
+    return Figure(work, ours, theirs, ours / theirs, limit)
+
+
+def defined() -> Figure:
+    """A call of an operator that a Library defines, whose kernel does nothing."""
+    ops = []
+    for library in (opwright, torch):
+        namespace: Any = library.library.Library("benchdefined", "DEF")
+        namespace.define("first(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
+        namespace.impl("first", lambda x, y, *, alpha=1.0: x, "CPU")
+        ops.append((library.ops.benchdefined.first, library.ones(4), namespace))
+    (op, x, _), (peer, p, _) = ops
+    work = "call of an operator of `Library.define` and `impl`"
+    return ratio(work, lambda: op(x, x), lambda: peer(p, p), budget(0.6, 0.3))
 
 
 def arrays() -> Figure:

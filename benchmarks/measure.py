@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import opwright
+
 Call = Callable[[], object]
 # As a user has it: compiled modules are kept from one run to the next.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -37,6 +39,11 @@ class Figure:
         return "holds" if self.value <= self.budget else "misses"
 
 
+def budget(python: float | None, compiled: float | None) -> float | None:
+    """Return the budget of what runs calls in this process: Python alone, or the compiled core."""
+    return compiled if opwright.dispatch.core().name == "fast" else python
+
+
 def per_call(call: Call, rounds: int) -> float:
     counter = range(rounds)
     start = time.perf_counter()
@@ -59,7 +66,7 @@ def ratio(
     )
 
 
-def beyond(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 500, repeats: int = 101) -> Figure:
+def beyond(work: str, ours: Call, peer: Call, budget: float | None, *, rounds: int = 500, repeats: int = 101) -> Figure:
     """Seconds that ours takes beyond the peer."""
     pairs = _pairs(ours, peer, rounds, repeats)
     return Figure(

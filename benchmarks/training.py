@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-Call = Callable[[], object]
+from .measure import Call, budget
+
 Library = Any
 _rng = np.random.default_rng(0)
 
@@ -20,19 +21,20 @@ class Step:
 
     name: str
     prepare: Callable[[Library], Call]
-    budget: float
+    budget: float | None
 
 
 def steps() -> Iterator[Step]:
     """Four networks, each small and larger."""
-    yield Step("MLP, small", mlp(32, 16, 32, 4), 2.0)
-    yield Step("transformer block, small", block(4, 8, 32, 4), 2.0)
-    yield Step("CNN, small", cnn(4, 4, 8, 8), 2.0)
-    yield Step("LSTM, small", lstm(4, 8, 16, 10), 2.0)
-    yield Step("MLP, larger", mlp(256, 784, 512, 10), 1.3)
-    yield Step("transformer block, larger", block(8, 128, 256, 8), 1.3)
-    yield Step("CNN, larger", cnn(32, 16, 32, 32), 1.3)
-    yield Step("LSTM, larger", lstm(64, 128, 256, 20), 1.3)
+    small, large = budget(2.0, 0.8), budget(1.3, 1.0)
+    yield Step("MLP, small", mlp(32, 16, 32, 4), small)
+    yield Step("transformer block, small", block(4, 8, 32, 4), small)
+    yield Step("CNN, small", cnn(4, 4, 8, 8), small)
+    yield Step("LSTM, small", lstm(4, 8, 16, 10), small)
+    yield Step("MLP, larger", mlp(256, 784, 512, 10), large)
+    yield Step("transformer block, larger", block(8, 128, 256, 8), large)
+    yield Step("CNN, larger", cnn(32, 16, 32, 32), large)
+    yield Step("LSTM, larger", lstm(64, 128, 256, 20), large)
 
 
 def weight(*shape: int) -> Any:

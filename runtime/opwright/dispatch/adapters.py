@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import is_array
+from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.returns import return_checker
 from opwright.keys import KeySet
 from opwright.tensors.tensor import Tensor, wrap, wrap_view
@@ -23,7 +25,8 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
     signature = operator.signature
     check = return_checker(operator, function, refuses_none=True)
     split = signature.split
-    if signature.is_plain and signature.returns == ("Tensor",):
+    is_one = signature.returns == ("Tensor",)
+    if signature.is_plain and is_one:
 
         def call_plain(*args: Any) -> Any:
             result = function(*args)
@@ -33,9 +36,17 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
     if signature.is_plain:
         return lambda *args: check(function(*args))
 
+    count = signature.positional
+    named_defaults = signature.defaults[count:]
+    has_defaults = any(default is not REQUIRED for default in signature.defaults[:count])
+
     def call(*args: Any) -> Any:
-        positional, keywords = split(args)
-        return check(function(*positional, **keywords))
+        if not has_defaults and all(map(is_, args[count:], named_defaults)):
+            result = function(*args[:count])
+        else:
+            positional, keywords = split(args)
+            result = function(*positional, **keywords)
+        return result if is_one and isinstance(result, Tensor) else check(result)
 
     return call
 

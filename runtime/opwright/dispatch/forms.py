@@ -22,8 +22,9 @@ from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.generated import Overloaded
+    from opwright.dispatch.packets import Packet
 
-__all__ = ["operator_stub", "plan", "stub"]
+__all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
 
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...]]
@@ -59,6 +60,20 @@ def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
         return planned
 
     made: Function = fast.Stub(function, plan_of_found)
+    return made
+
+
+def packet_stub(packet: Packet) -> Function | None:
+    """Return what serves common calls of a packet that no generated function serves. There must be a core."""
+    assert fast is not None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return packet.call(args, kwargs)
+
+    def plan_of_meant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        return plan(packet.resolve(args, kwargs), args, kwargs)
+
+    made: Function = fast.Stub(call, plan_of_meant)
     return made
 
 

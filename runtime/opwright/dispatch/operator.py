@@ -35,6 +35,8 @@ __all__ = ["Operator", "find_operator"]
 Kernel = Callable[..., Any]
 _DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
 
+_CALLS: Final = 8  # to repay the rendering of a stub
+
 
 class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
@@ -45,8 +47,8 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "declaration", "doc", "home", "namespace",
-        "overload", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "home",
+        "namespace", "overload", "renderer", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -72,6 +74,8 @@ class Operator(OverloadFacts):
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
+        self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
+        self.calls = 0  # that were served without a stub
         self.registrations = registry.define(self)
 
     @classmethod
@@ -137,11 +141,20 @@ class Operator(OverloadFacts):
         return self._signature
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self.straight_stub is not None and not kwargs:
+        if not kwargs and (self.straight_stub is not None or self.is_warm()):
             signature = self.signature
             if signature.fewest <= len(args) <= signature.positional:
+                assert self.straight_stub is not None
                 return self.straight_stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
+
+    def is_warm(self) -> bool:
+        """Whether there is a stub by now: one is rendered for an operator that was called a few times."""
+        if self.renderer is not None and self.straight_stub is None:
+            self.calls += 1
+            if self.calls > _CALLS:
+                self.straight_stub = self.renderer(self)
+        return self.straight_stub is not None
 
     def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with arguments by their other names, too (`keywords`)."""

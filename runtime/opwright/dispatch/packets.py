@@ -11,6 +11,7 @@ import numpy as np
 from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
+from opwright.dispatch import forms
 from opwright.dispatch.conversion import base_type
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
 from opwright.dispatch.keywords import other_names, translated, unknown_name
@@ -108,7 +109,10 @@ class Packet:
                 return self.call(args, self._translated(args, kwargs))
             key = _types(args, kwargs)
             operator = self._chosen.get(key) if key is not None else None
-        if operator is not None and operator.straight_stub is not None:
+        if operator is not None and (operator.straight_stub is not None or operator.is_warm()):
+            assert operator.straight_stub is not None
+            if operator.renderer is not None and forms.fast is not None and self._shared.stub is None:
+                self._serve_forms()
             return operator.straight_stub(*args, **kwargs)
         bound = None
         if operator is not None:
@@ -117,6 +121,12 @@ class Packet:
         if operator is None or bound is None:
             operator, bound = self._choose(args, kwargs, key if operator is None else None, named)
         return operator.call(*bound)
+
+    def _serve_forms(self) -> None:
+        """Have the compiled core serve common calls, where no generated function does."""
+        with registry.lock:
+            if self._shared.generated is None:
+                self._shared.stub = forms.packet_stub(self)
 
     def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by the names of the first overload that they fit."""

@@ -114,13 +114,14 @@ class Signature:
         """Split the call as kernels written in Python see it: keyword-only arguments by name, and neither trailing
         positional arguments nor keyword-only ones that equal their defaults."""
         end = self.positional
-        while end and _equal(args[end - 1], self.defaults[end - 1]):
+        defaults = self.defaults
+        while end and _equal(args[end - 1], defaults[end - 1]):
             end -= 1
-        kwargs = {
-            self.names[position]: args[position]
-            for position in range(self.positional, len(self.names))
-            if not _equal(args[position], self.defaults[position])
-        }
+        kwargs = {}
+        for position in range(self.positional, len(args)):
+            value = args[position]
+            if value is not defaults[position] and not _equal(value, defaults[position]):
+                kwargs[self.names[position]] = value
         return args[:end], kwargs
 
     def _too_many(self, count: int) -> ArgumentError:
@@ -154,7 +155,9 @@ def _equal(value: Any, default: Any) -> bool:
         return True
     if type(value) is not type(default) or hasattr(value, "shape"):
         return False
-    return repr(value) == repr(default) if isinstance(value, float | complex) else bool(value == default)
+    if isinstance(value, float | complex):
+        return bool(value == default and value) or repr(value) == repr(default)
+    return bool(value == default)
 
 
 def _error(operator: Operator, problem: str) -> ArgumentError:

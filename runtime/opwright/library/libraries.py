@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from opwright.dispatch import forms
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright.dispatch.namespaces import forget
@@ -26,6 +27,19 @@ __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
 _definers: Final[dict[str, Contents]] = {}  # of the DEF library of each namespace
+
+
+def _rendered_stub(operator: Operator) -> Callable[..., Any]:
+    # Imported here: it brings the generator, which most libraries never need.
+    from opwright.library.custom_ops.code import code_of
+
+    stub: Any = code_of(operator.declaration).stub_of(operator)
+    stub.__name__ = stub.__qualname__ = operator.base
+    signature = operator.signature
+    for name, default in (stub.__kwdefaults__ or {}).items():
+        if type(default) is float or default is None:
+            stub.__kwdefaults__[name] = signature.defaults[signature.positions[name]]  # adapters know it by identity
+    return forms.stub(stub, operator)
 
 
 class Library:
@@ -78,6 +92,7 @@ class Library:
             if known is not None and where.is_rerun_of(known.where):
                 registry.undefine(known)  # its kernels serve the operator that takes its place
             operator = Operator(name, declaration, where=where, tags=given)
+            operator.renderer = _rendered_stub
             self._contents.operators.append(operator)
         return name.removeprefix(f"{self.ns}::")
 
@@ -242,6 +257,7 @@ class Contents:
             while self.operators:
                 operator = self.operators.pop()
                 registry.undefine(operator)
+                operator.straight_stub = operator.renderer = None  # the stub holds the operator, which holds it
                 forget(operator.namespace, operator.base)
             if self.is_definer and _definers.get(self.ns) is self:
                 del _definers[self.ns]
