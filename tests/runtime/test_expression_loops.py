@@ -61,6 +61,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     entries += [declared(f"b_{name}", f"{name}(x, y)", FLOATS[2:])[0] for name in BINARY]
     entries += [declared(f"f_{name}", f"{name}(x, y)", FLOATS)[0] for name in ("fmax", "fmin")]
     entries.append(declared("i_power", "power(x, y)", INTEGERS)[0])
+    entries.append(declared("i_chosen", "where(y < 0, 0, power(x, y))", INTEGERS)[0])
     (folder / "ops.yaml").write_text("".join(entries))
     (folder / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "loops_ops"\n')
     command = [sys.executable, "-m", "opwright_codegen.cli", "build"]
@@ -217,6 +218,10 @@ def test_negative_exponents_of_integers_are_numpys_error(native: ModuleType) -> 
     np.testing.assert_array_equal(native.i_power.fast(x, x, None), x**x)
     assert native.i_power.fast(x, x - 1, None) is NotImplemented
     assert native.i_power.fast(x, -x, np.empty_like(x)) is NotImplemented
+    y = np.array([3, 2, -1, 0])
+    assert native.i_power.fast(x, y, y) is NotImplemented
+    assert y.tolist() == [3, 2, -1, 0]
+    assert native.i_chosen.fast(x, y, None) is NotImplemented  # what is not chosen is computed, too
     ops = importlib.import_module("loops_ops.ops")
     with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
         ops.i_power(x, x - 1)

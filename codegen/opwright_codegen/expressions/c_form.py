@@ -132,7 +132,7 @@ class _Writer:
     def _applied(self, name: str, operands: Sequence[Node]) -> str:
         texts = [self.text(operand) for operand in operands]
         is_of_truths = all(operand.sort is Sort.TRUTH for operand in operands)
-        if name == "where":
+        if name == "where" and not any("&bad" in text for text in texts):  # (NumPy computes what is not chosen, too)
             return f"({texts[0]} ? {texts[1]} : {texts[2]})"
         if name in _COMPARISONS:
             return f"({texts[0]} {_COMPARISONS[name]} {texts[1]})"

@@ -137,6 +137,7 @@ def _shown(kernel: LoopKernel) -> dict[str, object]:
         "arrays": len(expression.tensors),
         "numbers": len(numbers_of(expression.root)),
         "is_truth": int(expression.is_truth),
+        "may_refuse": int(any(may_refuse(expression, dtype) for dtype in kernel.dtypes)),
         "table": ", ".join(f"[LOOP_{_CODES[dtype]}] = {_function(kernel, dtype)}" for dtype in kernel.dtypes) or "0",
     }
 

@@ -149,7 +149,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
     union loop_number numbers[16];
     if (count != operands + loop->numbers + 1)
         return unserved();
-    PyObject *result = args[count - 1];
+    PyObject *result = args[count - 1], *target = NULL;
     int is_dense = 1, is_same = 1;
     for (int a = 0; a < operands; a++) {
         PyArrayObject *const array = (PyArrayObject *)args[a];
@@ -189,7 +189,17 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         for (int d = 0; d < arrays.dims; d++)
             if (PyArray_DIM(given, d) != arrays.shape[d])
                 return unserved();
-        Py_INCREF(result);
+        add_array(&arrays, out, given);
+        if (!is_apart_from_itself(&arrays, out, PyArray_ITEMSIZE(given)))
+            return unserved();
+        if (loop->may_refuse && code < LOOP_F16) { /* nothing is written where an element is refused */
+            target = result;
+            result = PyArray_SimpleNew(arrays.dims, (npy_intp *)arrays.shape, result_type);
+            if (!result)
+                return NULL;
+        } else {
+            Py_INCREF(result);
+        }
     }
     int refused = 0;
     if (is_dense && is_same && !loop_is_half((enum loop_code)code)) {
@@ -207,7 +217,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         for (int a = 0; a < operands; a++)
             add_array(&arrays, a, (PyArrayObject *)args[a]);
         add_array(&arrays, out, (PyArrayObject *)result);
-        int is_wrong = !is_apart_from_itself(&arrays, out, PyArray_ITEMSIZE((PyArrayObject *)result));
+        int is_wrong = 0;
         for (int a = 0; a < operands && args[count - 1] != Py_None; a++)
             is_wrong |= !may_be_written(&arrays, a, out, args[a], result);
         if (is_wrong) {
@@ -219,10 +229,15 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         if (thread)
             PyEval_RestoreThread(thread);
     }
-    if (!refused)
+    if (refused) {
+        Py_DECREF(result);
+        return unserved();
+    }
+    if (!target)
         return result;
+    const int failed = PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)result);
     Py_DECREF(result);
-    return unserved();
+    return failed ? NULL : Py_NewRef(target);
 }
 
 #endif
