@@ -1,7 +1,7 @@
 """A program of its own: loops of expressions, built with sanitizers, are called with arrays and numbers of every kind.
 
-`python fuzzed_loops.py CALLS [SEED] [THREADS]`. The expressions are those of the example, and some of the random ones of
-`expression_samples.py`. What a call gives is what it gives for dense copies of its operands, and nothing else changes:
+`python fuzzed_loops.py CALLS [SEED] [THREADS]`. The expressions are those of the example, and some of the random
+ones of `expression_samples.py`. What a call gives is what it gives for dense copies of its operands, and nothing else changes:
 no operand, and nothing between the elements of a result.
 """
 
@@ -129,8 +129,9 @@ class Caller:
         given += [rng.choice(NUMBERS if rng.random() < rate + 0.1 else [0, 1, 3, 2]) for _ in range(loop.numbers)]
         result = np.dtype(bool) if loop.is_truth else dtype
         whole = _broadcast([each.shape for each in given[: loop.arrays] if isinstance(each, np.ndarray)])
+        whole = shape if whole is None or rng.random() < 0.1 else whole
         chance = rng.random()
-        out = None if chance < 0.3 else self._array(whole if whole is not None and rng.random() < 0.9 else shape, result)
+        out = None if chance < 0.3 else self._array(whole, result)
         return [*given, given[0] if chance > 0.9 else out]
 
     def _array(self, shape: Shape, dtype: np.dtype[Any]) -> Any:

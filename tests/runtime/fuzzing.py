@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes  # noqa: F401: NumPy knows bfloat16 then
+import ml_dtypes
 import numpy as np
 
 FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -25,7 +25,7 @@ FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 SHAPES = [(), (0,), (1,), (2,), (3,), (4,), (3, 2), (2, 0, 3), (2, 2, 3), (20_000,), (1,) * 64, (2, 3, *(1,) * 20)]
 DTYPES = [
     "bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8", "c8", "c16", "longlong", "ulonglong", "f2",
-    "bfloat16", "longdouble", ">f8", ">i4", "O", "S3", "U2", "M8[s]", "m8[s]", [("x", "f8"), ("y", "i4")],
+    ml_dtypes.bfloat16, "longdouble", ">f8", ">i4", "O", "S3", "U2", "M8[s]", "m8[s]", [("x", "f8"), ("y", "i4")],
 ]  # fmt: skip
 NUMBERS: list[Any] = [
     None, 0, 1, -1, 2, 300, -300, 2**31, 2**63, -(2**63), 2**64 - 1, 2**70, 10**400, 0.0, 1.5, -2.5, 1e300,
