@@ -1,8 +1,8 @@
 """A program of its own: loops of expressions, built with sanitizers, are called with arrays and numbers of every kind.
 
 `python fuzzed_loops.py CALLS [SEED] [THREADS]`. The expressions are those of the example, and some of the random
-ones of `expression_samples.py`. What a call gives is what it gives for dense copies of its operands, and nothing else changes:
-no operand, and nothing between the elements of a result.
+ones of `expression_samples.py`. What a call gives is what it gives for dense copies of its operands, and nothing else
+changes: no operand, and nothing between the elements of a result.
 """
 
 from __future__ import annotations
