@@ -2,6 +2,7 @@
 /* Loops of the expressions of demo: one for each dtype. They depend on neither Python nor NumPy. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-math-errno", "no-trapping-math") /* else a square root is a call, and a choice a jump */
+#pragma GCC optimize("fp-contract=off") /* products and sums are rounded each, as NumPy does */
 #define EACH_ALONE _Pragma("GCC ivdep") /* an element of the result may lie where one of an operand does, and no other */
 #elif defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -18,6 +19,7 @@
 #pragma GCC diagnostic ignored "-Wtautological-compare" /* what an expression says is no slip of the pen */
 #pragma GCC diagnostic ignored "-Wtype-limits"
 
+#include "complex_elements.h"
 #include "mathematics.h"
 #include "demo_loops.h"
 

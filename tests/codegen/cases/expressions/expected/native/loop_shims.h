@@ -37,6 +37,8 @@ static inline int loop_code_of(int type)
     case NPY_HALF: return LOOP_F16;
     case NPY_FLOAT32: return LOOP_F32;
     case NPY_FLOAT64: return LOOP_F64;
+    case NPY_COMPLEX64: return LOOP_C64;
+    case NPY_COMPLEX128: return LOOP_C128;
     default: return type == loop_bfloat16 ? LOOP_BF16 : LOOP_CODES;
     }
 }
@@ -45,6 +47,12 @@ static inline int loop_code_of(int type)
 static inline int to_loop_number(PyObject *object, int code, union loop_number *number)
 {
     if (code >= LOOP_F16) {
+        number->parts[1] = 0;
+        if (code >= LOOP_C64 && PyComplex_CheckExact(object)) {
+            number->parts[0] = PyComplex_RealAsDouble(object);
+            number->parts[1] = PyComplex_ImagAsDouble(object);
+            return 1;
+        }
         if (PyBool_Check(object)) {
             number->real = object == Py_True;
             return 1;
