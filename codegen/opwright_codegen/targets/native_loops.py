@@ -3,8 +3,8 @@
 Note [Loops]
 A loop is one C function for a dtype, over elements that lie one behind the other. `native/strided.h` brings all other
 arrays into that form, block by block, so that no operand is copied as a whole; half and bfloat16 run in the loop of
-float32. `native/elements.h`, `native/complex_elements.h` and `native/mathematics.h` have the functions; they name neither
-Python nor NumPy.
+float32. `native/elements.h`, `native/complex_elements.h` and `native/mathematics.h` have the functions; they name
+neither Python nor NumPy.
 """
 
 from __future__ import annotations
