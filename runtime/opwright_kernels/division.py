@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays import layouts
+
 Array = Any
 
 # Quotients below this are exact: of 24 digits each, two numbers and their product fit into the 53 of float64.
@@ -22,7 +24,7 @@ def serves(xp: ModuleType, self: Array, other: Array) -> bool:
 
 def divided(ufunc: Any, self: Array, other: Array, out: Array | None) -> Array:
     """Return what `fmod`, `remainder` or `floor_divide` of NumPy returns, to the last digit."""
-    shape = np.broadcast_shapes(self.shape, other.shape)
+    shape = layouts.broadcast_shapes([self.shape, other.shape])
     result = np.empty(shape, self.dtype) if out is None else out
     operands = [np.broadcast_to(each, shape).reshape(-1) for each in (self, other)]
     flat = result.reshape(-1) if result.flags.c_contiguous else np.empty(result.size, result.dtype)

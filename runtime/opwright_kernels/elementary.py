@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opwright.arrays import layouts
 from opwright.arrays.dtypes import to_complex
 from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.arithmetic import sign
@@ -149,7 +150,7 @@ def isin(xp: ModuleType, elements: Array, test_elements: Array, assume_unique: b
 
 def complex_of_parts(xp: ModuleType, real: Array, imag: Array) -> Array:
     """Return the complex numbers of these real and imaginary parts, which broadcast."""
-    shape = np.broadcast_shapes(real.shape, imag.shape)
+    shape = layouts.broadcast_shapes([real.shape, imag.shape])
     result = xp.empty(shape, to_complex(real.dtype))
     result.real = real
     result.imag = imag

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.linalg import _umath_linalg
 
+from opwright.arrays import layouts
+
 Array = Any
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
@@ -121,7 +123,7 @@ def _by_columns(A: Array) -> Array:
 def _batch(first: Array, second: Array) -> tuple[int, ...]:
     if first.ndim == second.ndim == 2:
         return ()
-    return np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    return layouts.broadcast_shapes([first.shape[:-2], second.shape[:-2]])
 
 
 def _for_batch(array: Array, batch: tuple[int, ...], inner: int) -> Array:

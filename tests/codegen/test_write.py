@@ -49,6 +49,19 @@ def test_what_is_the_same_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "ops.py").read_text() == "new\n"
 
 
+def test_a_module_that_changes_within_a_second_is_the_new_one(tmp_path: Path) -> None:
+    """Python tells bytecode that is old by the second and the size."""
+    folder = tmp_path / "again"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for value in (1, 2):
+        compare(folder, {"a.py": f"value = {value}\n"}, {}).apply()
+        os.utime(folder / "a.py", (1e9, 1e9))
+        code = "import a; print(a.value)"
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{value}\n"
+
+
 def test_line_ends_and_encoding(tmp_path: Path) -> None:
     put(tmp_path, {"a.py": "é\n"})
     assert (tmp_path / "a.py").read_bytes() == b"\xc3\xa9\n"

@@ -8,24 +8,21 @@ answer 77 where what they write meets anything else. After each call what is onl
 from __future__ import annotations
 
 import importlib
-import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzzing import FLAGS, NUMBERS, OTHERS, SHAPES, Pool, run_fuzzer
 from native_projects import EXAMPLE, build
 
 CASE = Path(__file__).parents[1] / "codegen" / "cases" / "native" / "ops.yaml"
-FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 GEOMETRY = {"elementwise": 0, "contiguous": 2, "strided": 3}
 TOUCH = """
 #include <string.h>
@@ -147,20 +144,6 @@ def kernels_of(package: str) -> dict[str, Any]:
 # -- what they are called with
 
 
-SHAPES = [(), (0,), (1,), (2,), (3,), (4,), (3, 2), (2, 0, 3), (2, 2, 3), (20_000,), (1,) * 64, (2, 3, *(1,) * 20)]
-DTYPES = [
-    "bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8", "c8", "c16", "longlong", "ulonglong", "f2",
-    "longdouble", ">f8", ">i4", "O", "S3", "U2", "M8[s]", "m8[s]", [("x", "f8"), ("y", "i4")],
-]  # fmt: skip
-NUMBERS: list[Any] = [
-    None, 0, 1, -1, 2, 300, -300, 2**31, 2**63, -(2**63), 2**64 - 1, 2**70, 10**400, 0.0, 1.5, -2.5, 1e300,
-    float("inf"), float("nan"), 1j, complex(1e300, 0), True, False, np.float64(2), np.int8(3), np.bool_(True),
-]  # fmt: skip
-OTHERS: list[Any] = [
-    "", "sum", "a\0b", "\ud800", "ä" * 300, b"bytes", (), [], [1], [1, 2], (3, 4), [0.5, 2], [True, False], [None],
-    list(range(16)), list(range(17)), [2**70], np.arange(40), np.arange(40.0), np.zeros(3, bool), np.arange(8)[::2],
-    {}, object(), int, memoryview(b"abc"), range(3), [np.int64(1)], [[1]], Ellipsis,
-]  # fmt: skip
 FITTING: dict[str, list[Any]] = {
     "bool": [True, False], "int": [0, 1, 5, -3, 2**40], "float": [0.5, 2, float("inf")], "text": ["", "sum", "ä" * 300],
     "bool[]": [[], (True, False), [True] * 16, np.zeros(40, bool)],
@@ -168,47 +151,6 @@ FITTING: dict[str, list[Any]] = {
     "float[]": [[], [0.5], (1, 2.5), list(map(float, range(16))), np.arange(40.0)],
     "b": [True, False], "u": [0, 200], "i": [0, -100], "f": [1, -2.5], "c": [1, 0.5, 1j],
 }  # fmt: skip
-
-
-class Pool:
-    """Arrays of every kind; those of one shape and dtype are found together."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.alike: dict[tuple[Any, Any], list[Any]] = {}
-        self.all: list[Any] = []
-        for shape in SHAPES:
-            for dtype in DTYPES:
-                made = [each for each in self._kinds(shape, np.dtype(dtype), rng) if isinstance(each, np.ndarray)]
-                self.all += made
-                self.alike.setdefault((shape, np.dtype(dtype)), made)  # (`longlong` is equal to `i8`)
-        self.all += [
-            np.lib.stride_tricks.as_strided(np.zeros(1, d), (2**38, 2**19), (0, 0)) for d in ("f4", "i8", "b1")
-        ]
-        self.all += [
-            np.lib.stride_tricks.as_strided(np.zeros(9), (2**30, 3, 3), (0, 24, 8)),
-            np.empty((2**40, 0, 2**15)),
-        ]
-
-    def _kinds(self, shape: tuple[int, ...], dtype: np.dtype[Any], rng: random.Random) -> Iterator[Any]:
-        memory = np.zeros(shape, dtype)
-        yield from (memory, np.zeros(shape, dtype), np.zeros(shape, dtype), np.asfortranarray(memory))
-        frozen = np.zeros(shape, dtype)
-        frozen.flags.writeable = False
-        yield frozen
-        yield np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, (0,) * len(shape))
-        yield np.zeros(shape, dtype).view(type("Sub", (np.ndarray,), {}))
-        if 0 < len(shape) < 20:
-            steps = tuple(slice(None, None, rng.choice([1, 2, -1, -2])) for _ in shape)
-            wide = np.zeros([2 * size for size in shape], dtype)
-            yield wide[steps][tuple(slice(0, size) for size in shape)]
-            yield np.zeros(shape, dtype)[(slice(None, None, -1),) * len(shape)]
-            shared = np.zeros(memory.size + 2, dtype)
-            yield from (shared[at : at + memory.size].reshape(shape) for at in range(3))
-        if not dtype.hasobject and memory.size:
-            yield np.zeros(memory.nbytes + 1, np.uint8)[1:].view(dtype).reshape(shape)
-            if not dtype.fields and len(shape) == 1:
-                fields = np.zeros(shape, [("before", "i1"), ("own", dtype)])
-                yield fields["own"]
 
 
 def calls(kernel: Any, pool: Pool, rng: random.Random, count: int) -> Iterator[list[Any]]:
@@ -274,44 +216,9 @@ def run(packages: list[str], count: int, seed: int, served: Counter[str]) -> Non
                 assert each.tobytes() == before, (kernel._operator, given)
 
 
-def main(count: int, seed: int, threads: int) -> None:
-    served: Counter[str] = Counter()
-    packages = os.environ["FUZZED"].split(",")
-    for each in packages:
-        sys.path.insert(0, str(Path(each).parent))
-    names = [Path(each).name for each in packages]
-    errors: list[BaseException] = []
-
-    def work(place: int) -> None:
-        try:
-            run(names, count // threads, seed + place, served)
-        except BaseException as error:
-            errors.append(error)
-
-    workers = [threading.Thread(target=work, args=(place,)) for place in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if errors:
-        raise errors[0]
-    silent = [k._operator for name in names for k in kernels_of(name).values() if not served[k._operator]]
-    assert not silent, f"no call was served of {silent}"
-    print(f"{count} calls of {len(served)} kernels, {sum(served.values())} served")
+def operators_of(package: str) -> list[str]:
+    return [kernel._operator for kernel in kernels_of(package).values()]
 
 
 if __name__ == "__main__":
-    numbers = [*map(int, sys.argv[1:]), *(0, 1)[len(sys.argv) - 2 :]]
-    if "FUZZED" in os.environ:
-        main(*numbers)
-    else:
-        with tempfile.TemporaryDirectory() as made:
-            found = make(Path(made))
-            library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
-            environment = os.environ | {
-                "FUZZED": ",".join(str(Path(made, each)) for each in found),
-                "LD_PRELOAD": library.stdout.strip(),
-                "ASAN_OPTIONS": "detect_leaks=0",
-                "UBSAN_OPTIONS": "print_stacktrace=1",
-            }
-            sys.exit(subprocess.run([sys.executable, __file__, *map(str, numbers)], env=environment).returncode)
+    run_fuzzer(__file__, make, operators_of, run)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expression_samples import (
+    COMPLEX,
     DTYPES,
     EXPRESSIONS,
     FLOATS,
@@ -48,8 +49,11 @@ UNARY = [
     if found.count == 1 and found.result is Result.FLOAT and name not in ("floor", "ceil", "trunc", "round")
 ]
 TEMPLATES = Path(__file__).parents[2] / "templates"
-HEADERS = ("elements", "mathematics", "strided", "loop_shims")
+HEADERS = ("elements", "complex_elements", "mathematics", "strided", "loop_shims")
 BINARY = ["power", "hypot", "atan2", "logaddexp"]
+OF_COMPLEX = [name for name, found in FUNCTIONS.items() if found.count == 1 and "c" in found.kinds]
+# What is computed by the formula of NumPy itself, not by libm.
+ALGEBRAIC = ("negative", "positive", "reciprocal")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,9 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     entries += [declared(f"b_{name}", f"{name}(x, y)", FLOATS[2:])[0] for name in BINARY]
     entries += [declared(f"f_{name}", f"{name}(x, y)", FLOATS)[0] for name in ("fmax", "fmin")]
     entries.append(declared("i_power", "power(x, y)", INTEGERS)[0])
+    entries.append(declared("i_chosen", "where(y < 0, 0, power(x, y))", INTEGERS)[0])
+    entries += [declared(f"c_{name}", f"{name}(x)", COMPLEX)[0] for name in OF_COMPLEX]
+    entries += [declared("c_product", "x * y", COMPLEX)[0], declared("c_axpy", "x + alpha * y", COMPLEX)[0]]
     (folder / "ops.yaml").write_text("".join(entries))
     (folder / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "loops_ops"\n')
     command = [sys.executable, "-m", "opwright_codegen.cli", "build"]
@@ -217,9 +224,59 @@ def test_negative_exponents_of_integers_are_numpys_error(native: ModuleType) -> 
     np.testing.assert_array_equal(native.i_power.fast(x, x, None), x**x)
     assert native.i_power.fast(x, x - 1, None) is NotImplemented
     assert native.i_power.fast(x, -x, np.empty_like(x)) is NotImplemented
+    y = np.array([3, 2, -1, 0])
+    assert native.i_power.fast(x, y, y) is NotImplemented
+    assert y.tolist() == [3, 2, -1, 0]
+    assert native.i_chosen.fast(x, y, None) is NotImplemented  # what is not chosen is computed, too
     ops = importlib.import_module("loops_ops.ops")
     with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
         ops.i_power(x, x - 1)
+
+
+# -- complex numbers
+
+
+def complex_samples(dtype: str) -> np.ndarray[Any, Any]:
+    """Corners of both parts, and ordinary numbers."""
+    kind = np.dtype(dtype)
+    ordinary = np.random.default_rng(5).normal(size=(500, 2), scale=3).astype(parts_of(kind))
+    return np.concatenate([corners(kind), ordinary.view(kind).ravel()])
+
+
+def parts_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+@pytest.mark.parametrize("name", [name for name in OF_COMPLEX if name != "square"])
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_functions_of_complex_numbers_are_numpys(native: ModuleType, name: str, dtype: str) -> None:
+    """Part by part, at every corner: those of libm nearly, since NumPy may have been built with another."""
+    x = complex_samples(dtype)
+    expected, found = defined(name, x), getattr(native, f"c_{name}").fast(x, None)
+    if name in ALGEBRAIC:
+        assert_same(found, expected, name)
+    else:
+        found, expected = (each.view(parts_of(x.dtype)) for each in (found, expected))
+        np.testing.assert_allclose(found, expected, rtol=64 * float(np.finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_products_of_complex_numbers_are_rounded_part_by_part(native: ModuleType, dtype: str) -> None:
+    """NumPy rounds a product and a sum at once where the processor can, which tells nothing of what is infinite."""
+    x, y = complex_samples(dtype), np.random.default_rng(2).permutation(complex_samples(dtype))
+    with np.errstate(all="ignore"):
+        expected = np.empty_like(x)
+        expected.real, expected.imag = x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real
+        assert_same(native.c_product.fast(x, y, None), expected, dtype)
+        expected.real, expected.imag = x.real * x.real - x.imag * x.imag, x.real * x.imag + x.imag * x.real
+        assert_same(native.c_square.fast(x, None), expected, dtype)
+        for alpha in (2j, -1, 0.5, True):  # of these nothing is rounded
+            assert_same(native.c_axpy.fast(x, y, alpha, None), x + alpha * y, f"{dtype} {alpha}")
+    first, second = x[-500:], x[-500:][::-1].copy()
+    error = np.abs(native.c_product.fast(first, second, None) - first * second)
+    assert (error <= 4 * np.finfo(dtype).eps * np.abs(first) * np.abs(second)).all()
+    assert native.c_axpy.fast(x, y, np.complex128(2j), None) is NotImplemented  # which is not weak
+    assert native.u_exp.fast(np.ones(3), 1j) is NotImplemented
 
 
 @pytest.mark.parametrize("name", ["fmax", "fmin"])

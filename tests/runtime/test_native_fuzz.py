@@ -1,4 +1,4 @@
-"""The fuzzer of C shims (`fuzzed_shims.py`), with few calls: in one thread, and in four.
+"""The fuzzers of C (`fuzzed_shims.py`, `fuzzed_loops.py`), with few calls, in four threads.
 
 Without gcc and its sanitizers these tests are skipped; continuous integration has them.
 """
@@ -22,11 +22,12 @@ def has_sanitizers() -> bool:
 
 
 @pytest.mark.skipif(not has_sanitizers(), reason="there is no gcc, or no sanitizer")
-def test_no_call_reaches_beyond_its_arrays() -> None:
+@pytest.mark.parametrize(("fuzzer", "kernels"), [("fuzzed_shims.py", 12), ("fuzzed_loops.py", 15)])
+def test_no_call_reaches_beyond_its_arrays(fuzzer: str, kernels: int) -> None:
     """All kernels are reached; a report of a sanitizer ends the program."""
-    program = Path(__file__).with_name("fuzzed_shims.py")
+    program = Path(__file__).with_name(fuzzer)
     done = subprocess.run(
         [sys.executable, program, "8000", "1", "4"], cwd=program.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "8000 calls of 12 kernels" in done.stdout
+    assert f"8000 calls of {kernels} kernels" in done.stdout

@@ -298,4 +298,4 @@ def assert_says(folder: Path, code: str, out: str, error: str) -> None:
         [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert out in done.stdout, done.stderr
-    assert error in done.stderr.splitlines()[-1]
+    assert error in done.stderr.strip().rpartition("\n")[2], (done.stdout, done.stderr, done.returncode)

@@ -1,10 +1,11 @@
-"""Operators with C kernels keep what operators keep: opcheck, gradients, transforms, fakes, copies, plug-ins."""
+"""Operators with C kernels, and expressions, keep what operators keep: opcheck, gradients, fakes, copies, plug-ins."""
 
 from __future__ import annotations
 
 import copy
 import importlib
 import json
+import operator as operators
 import os
 import pickle
 import re
@@ -27,7 +28,12 @@ from opwright.fx.experimental.proxy_tensor import make_fx
 from opwright.library import opcheck
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-OPERATORS = re.findall(r"^- func: native_demo::(\w+)", (EXAMPLE / "ops.yaml").read_text(), re.MULTILINE)
+PROJECTS = {"kernels": EXAMPLE, "lines": EXAMPLE.parent / "expressions"}
+DECLARED = re.compile(r"^- func: \w+::(\w+)", re.MULTILINE)
+OPERATORS = [
+    f"{kind}.{name}" for kind, path in PROJECTS.items() for name in DECLARED.findall((path / "ops.yaml").read_text())
+]
+SMOOTH = ("kernels.axpy", "lines.axpy", "lines.fused", "lines.swish", "lines.huber")
 
 
 def floats(*shape: int, grad: bool = False) -> Any:
@@ -38,36 +44,52 @@ def floats(*shape: int, grad: bool = False) -> Any:
 def sample(name: str, grad: bool = False) -> tuple[list[Any], dict[str, Any]]:
     """Return arguments of a call."""
     match name:
-        case "axpy":
+        case "kernels.axpy" | "lines.axpy":
             return [floats(2, 3, grad=grad), floats(2, 3, grad=grad)], {"alpha": 0.5}
-        case "running_max" | "moments":
+        case "kernels.running_max" | "kernels.moments":
             return [floats(3, 4)], {}
-        case "adamw_step":
+        case "kernels.adamw_step":
             return [floats(3, 2) for _ in range(4)], {"step": 2}
-        case "scale_":
+        case "kernels.scale_":
             return [floats(3, 2), 2.0], {}
-        case "nll_rows":
+        case "kernels.nll_rows":
             return [floats(3, 2), opwright.tensor([0, 1, 1]), floats(2)], {}
+        case "lines.fused":
+            return [floats(3, 2, grad=grad), *(floats(*shape, grad=grad) for shape in [(2,), (3, 1), (1, 2)])], {}
+        case "lines.swish":
+            return [floats(2, 3, grad=grad)], {"beta": 0.5}
+        case "lines.huber":
+            return [floats(2, 3, grad=grad), floats(3, grad=grad)], {"delta": 0.2}
+        case "lines.within":
+            return [floats(2, 3), floats(2, 3) - 0.1, floats(2, 3) * 2], {}
+        case "lines.bucket":
+            return [opwright.tensor([-5, 0, 70_000]), 8], {}
     raise AssertionError(f"no arguments are known for {name}: add some")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example under a name of its own."""
-    made = tmp_path_factory.mktemp("operators") / "project"
-    shutil.copytree(EXAMPLE, made, ignore=shutil.ignore_patterns("native_demo", "__pycache__", ".*"))
-    for path in (*made.glob("*.*"), *made.glob("csrc/*")):
-        path.write_text(path.read_text().replace("native_demo", "kept_demo"))
-    build(made)
+    """The examples, built under names of their own."""
+    made = tmp_path_factory.mktemp("operators")
+    for kind, example in PROJECTS.items():
+        project = made / kind
+        shutil.copytree(example, project, ignore=shutil.ignore_patterns("*_demo", "__pycache__", ".*"))
+        for path in (*project.glob("*.*"), *project.glob("csrc/*")):
+            path.write_text(re.sub("(native|expression)_demo", f"kept_{kind}", path.read_text()))
+        build(project)
     return made
 
 
 @pytest.fixture(scope="module")
-def ops(folder: Path) -> Iterator[Any]:
-    sys.path.insert(0, str(folder))
-    importlib.import_module("kept_demo")
-    yield opwright.ops.kept_demo
-    sys.path.remove(str(folder))
+def ops(folder: Path) -> Iterator[dict[str, Any]]:
+    """The operators by the names above."""
+    places = [str(folder / kind) for kind in PROJECTS]
+    sys.path[:0] = places
+    for kind in PROJECTS:
+        importlib.import_module(f"kept_{kind}")
+    yield {name: operators.attrgetter(f"kept_{name}")(opwright.ops) for name in OPERATORS}
+    for place in places:
+        sys.path.remove(place)
 
 
 def flat(result: Any) -> list[Any]:
@@ -84,27 +106,27 @@ def called(operator: Any, name: str, convert: Any = lambda value: value) -> list
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_opcheck_and_gradients(ops: Any, name: str) -> None:
+def test_opcheck_and_gradients(ops: dict[str, Any], name: str) -> None:
     """Schema, registration of autograd, fakes, and what tracing records."""
-    operator = getattr(ops, name).default
+    operator = ops[name].default
     arguments, named = sample(name)
     assert set(opcheck(operator, tuple(arguments), named).values()) == {"SUCCESS"}
-    if name == "axpy":
+    if name in SMOOTH:
         assert gradcheck(lambda *given: operator(*given, **named), tuple(sample(name, grad=True)[0]))
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_plain_arrays_and_tensors_agree(ops: Any, name: str) -> None:
-    operator = getattr(ops, name)
+def test_plain_arrays_and_tensors_agree(ops: dict[str, Any], name: str) -> None:
+    operator = ops[name]
     assert called(operator, name) == called(operator, name, np.asarray)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_a_batch_is_its_samples(ops: Any, name: str) -> None:
-    operator = getattr(ops, name)
+def test_a_batch_is_its_samples(ops: dict[str, Any], name: str) -> None:
+    operator = ops[name]
     arguments, named = sample(name)
     tensors = [place for place, value in enumerate(arguments) if isinstance(value, opwright.Tensor)]
-    places = [place for place in tensors if place != 1 or name == "axpy"]  # (targets are those of all samples)
+    places = [place for place in tensors if place != 1 or name in SMOOTH]  # (targets are those of all samples)
     batched = [opwright.stack([v, v * 2]) if place in places else v for place, v in enumerate(arguments)]
     in_dims = tuple(0 if place in places else None for place in range(len(arguments)))
 
@@ -115,7 +137,7 @@ def test_a_batch_is_its_samples(ops: Any, name: str) -> None:
         found = list(results) if isinstance(results, tuple) else [] if results is None else [results]
         return (*found, *(own[place] * 1 for place in places))
 
-    if name == "adamw_step":  # as every operator that returns nothing
+    if name == "kernels.adamw_step":  # as every operator that returns nothing
         with pytest.raises(RuntimeError, match="cannot be called for each sample in turn: it writes to its arguments"):
             vmap(program, in_dims=in_dims)(*batched)
         return
@@ -129,9 +151,9 @@ def test_a_batch_is_its_samples(ops: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_transforms_change_nothing(ops: Any, name: str) -> None:
+def test_transforms_change_nothing(ops: dict[str, Any], name: str) -> None:
     """Functionalized, traced and run, and in a region of autocast."""
-    operator = getattr(ops, name)
+    operator = ops[name]
     arguments, named = sample(name)
     expected = called(operator, name)
 
@@ -146,15 +168,15 @@ def test_transforms_change_nothing(ops: Any, name: str) -> None:
     assert flat(functionalize(program)(*arguments)) == wanted
     traced = make_fx(program)(*arguments)
     assert flat(tuple(traced(*arguments))) == wanted
-    assert f"kept_demo.{name}" in traced.code
+    assert f"kept_{name}" in traced.code
     with opwright.autocast("cpu", dtype=opwright.bfloat16):
         assert flat(program(*arguments)) == wanted
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_copies_are_the_operator(ops: Any, name: str) -> None:
+def test_copies_are_the_operator(ops: dict[str, Any], name: str) -> None:
     """Operators are pickled by name; tensors that they made, as tensors."""
-    operator = getattr(ops, name).default
+    operator = ops[name].default
     assert pickle.loads(pickle.dumps(operator)) is operator
     assert copy.deepcopy(operator) is operator
     arguments, named = sample(name)
@@ -165,22 +187,26 @@ def test_copies_are_the_operator(ops: Any, name: str) -> None:
             assert again.tolist() == tensor.tolist() and again.dtype == tensor.dtype
 
 
-def test_a_plug_in_brings_its_library(folder: Path) -> None:
+@pytest.mark.parametrize("kind", PROJECTS)
+def test_a_plug_in_brings_its_library(folder: Path, kind: str) -> None:
     """A distribution names the package as an entry point: nothing imports it, and its operators are there."""
-    information = folder / "kept_demo-1.0.dist-info"
+    information = folder / kind / f"kept_{kind}-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: kept-demo\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[opwright.kernels]\nkept = kept_demo\n")
+    (information / "entry_points.txt").write_text(f"[opwright.kernels]\nkept = kept_{kind}\n")
     code = (
         "import json, opwright\n"
         "x = opwright.ones(3)\n"
-        "found = opwright.ops.kept_demo.axpy(x, x, alpha=2.0).tolist()\n"
-        "print(json.dumps([found, [str(each) for each in opwright.plugins.loaded()]]))"
+        f"found = opwright.ops.kept_{kind}.axpy(x, x, alpha=2.0).tolist()\n"
+        f"import kept_{kind}.native as native\n"
+        "served = native.axpy.fast(*[x.array] * 2, 2.0, None) is not NotImplemented\n"
+        "print(json.dumps([found, [str(each) for each in opwright.plugins.loaded()], served]))"
     )
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(folder / kind), os.environ.get("PYTHONPATH", "")])
     environment = {k: v for k, v in os.environ.items() if k != "OPWRIGHT_PLUGINS"} | {"PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    values, plugins = json.loads(done.stdout)
+    values, plugins, served = json.loads(done.stdout)
+    assert served
     assert values == [3.0] * 3
     assert any("kept-demo 1.0" in each for each in plugins)

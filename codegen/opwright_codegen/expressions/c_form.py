@@ -32,11 +32,22 @@ class CTypes:
     type: str
     bits: int = 0
     is_signed: bool = True
+    part: str = ""  # what the two parts of a complex number are
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it has two parts."""
+        return bool(self.part)
 
     @property
     def is_integer(self) -> bool:
         """Whether it has a range."""
         return self.bits > 0
+
+    @property
+    def is_float(self) -> bool:
+        """Whether C has its signs between operands, for real numbers."""
+        return self.type in ("float", "double")
 
 
 # What each dtype is computed in; half and bfloat16 in float.
@@ -46,8 +57,11 @@ _TYPES: Final = {
     **{f"uint{n}": CTypes(f"u{n}", f"uint{n}_t", n, False) for n in (8, 16, 32, 64)},
     "float16": CTypes("f32", "float"), "bfloat16": CTypes("f32", "float"), "float32": CTypes("f32", "float"),
     "float64": CTypes("f64", "double"),
+    "complex64": CTypes("c64", "parts_c64", part="float"),
+    "complex128": CTypes("c128", "parts_c128", part="double"),
 }  # fmt: skip
-# What C says between operands, for floats; integers and bools have functions, which wrap around.
+# What C says between operands, for floats; integers and bools have functions, which wrap around, and so have complex
+# numbers, which are computed as NumPy computes them.
 _SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _COMPARISONS: Final = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
@@ -122,6 +136,8 @@ class _Writer:
                 return f"x{self._tensors.index(name)}"
             case Number(formula):
                 return self._number(formula)
+            case Cast(operand) if operand.sort is Sort.TRUTH and self._types.is_complex:
+                return f"make_{self._types.suffix}({self.text(operand)}, 0)"
             case Cast(operand) if operand.sort is Sort.TRUTH:
                 return f"(({self._types.type}){self.text(operand)})"
             case Cast(operand):
@@ -132,15 +148,15 @@ class _Writer:
     def _applied(self, name: str, operands: Sequence[Node]) -> str:
         texts = [self.text(operand) for operand in operands]
         is_of_truths = all(operand.sort is Sort.TRUTH for operand in operands)
-        if name == "where":
+        if name == "where" and not any("&bad" in text for text in texts):  # (NumPy computes what is not chosen, too)
             return f"({texts[0]} ? {texts[1]} : {texts[2]})"
-        if name in _COMPARISONS:
+        if name in _COMPARISONS and not self._types.is_complex:
             return f"({texts[0]} {_COMPARISONS[name]} {texts[1]})"
         if name in _BITS and (is_of_truths or operands):
             return f"({self._bit(operands[0], texts[0])} {_BITS[name]} {self._bit(operands[1], texts[1])})"
         if name == "invert" and is_of_truths:
             return f"(!{texts[0]})"
-        if name in _SIGNS and not self._types.is_integer and self._types.suffix != "b8":
+        if name in _SIGNS and self._types.is_float:
             return f"({texts[0]} {_SIGNS[name]} {texts[1]})"
         more = ["&bad"] if name == "power" and self._types.is_integer else []
         return f"{name}_{self._types.suffix}({', '.join((*texts, *more))})"
@@ -153,17 +169,22 @@ class _Writer:
         return f"s{self._numbers.index(formula)}" if value is None else self._literal(value)
 
     def _literal(self, value: float) -> str:
+        if self._types.is_complex:
+            return f"make_{self._types.suffix}({_real(float(value), self._types.part)}, 0)"
         kind = self._types.type
         if self._types.is_integer:
             return f"(({kind}){_integer(int(value), self._types)})"
         if self._types.suffix == "b8":
             return str(int(bool(value)))
-        number = float(value)
-        if math.isnan(number):
-            return f"(({kind})NAN)"
-        if math.isinf(number):
-            return f"(({kind}){'-' if number < 0 else ''}INFINITY)"
-        return f"(({kind}){number.hex()})"
+        return _real(float(value), kind)
+
+
+def _real(value: float, kind: str) -> str:
+    if math.isnan(value):
+        return f"(({kind})NAN)"
+    if math.isinf(value):
+        return f"(({kind}){'-' if value < 0 else ''}INFINITY)"
+    return f"(({kind}){value.hex()})"
 
 
 def _integer(value: int, types: CTypes) -> str:

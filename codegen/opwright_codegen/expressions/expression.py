@@ -120,7 +120,7 @@ def _kinds(root: Node, needs_floats: bool, text: Text) -> str:
     """Return the kinds of dtypes that values may be computed in. Raises SchemaError where there is none."""
     kinds = "fc" if needs_floats else "bifc"
     for node in nodes(root):
-        if not isinstance(node, Applied) or all(part.sort is Sort.TRUTH for part in node.operands):
+        if not isinstance(node, Applied) or _is_of_truths(node):
             continue
         own = node.function.kinds
         if not needs_floats and any(isinstance(part, Number) and not _is_zero(node, part) for part in node.operands):
@@ -134,6 +134,10 @@ def _kinds(root: Node, needs_floats: bool, text: Text) -> str:
             )
         kinds = left
     return kinds
+
+
+def _is_of_truths(node: Applied) -> bool:
+    return all(part.sort is Sort.TRUTH for part in node.operands)
 
 
 def _shown(name: str) -> str:
@@ -155,10 +159,8 @@ def _default(kinds: str) -> tuple[str, ...]:
 
 def _wrong_dtype(dtype: str, kinds: str, root: Node, span: Span) -> SchemaError:
     kind = DTYPES[dtype]
-    culprit = next(
-        (node.function.name for node in nodes(root) if isinstance(node, Applied) and kind not in node.function.kinds),
-        None,
-    )
+    applied = (node for node in nodes(root) if isinstance(node, Applied) and not _is_of_truths(node))
+    culprit = next((node.function.name for node in applied if kind not in node.function.kinds), None)
     words = " and ".join(_WORDS[each] for each in kinds)
     message = f"the expression is computed in {words} dtypes, not in {dtype}"
     if culprit is not None:

@@ -138,9 +138,10 @@ _ALL: Final = (
     _unary("erfc", "-1.1283791670955126 * g * (-(x * x)).exp()", module="special"),
     _unary("lgamma", "g * x.digamma()", module="gamma"),
     # whether something holds
-    *(Function(name, Result.TRUTH, "bifc" if "equal" in name else "bif", f"x {sign} y", f"x {sign} y", (NONE, NONE))
-      for sign, name in (("==", "equal"), ("!=", "not_equal"), ("<", "less"), ("<=", "less_equal"), (">", "greater"),
-                         (">=", "greater_equal"))),
+    *(Function(name, Result.TRUTH, "bifc", f"x {sign} y", f"x {sign} y", (NONE, NONE))
+      for sign, name in (("==", "equal"), ("!=", "not_equal"))),
+    *(Function(name, Result.TRUTH, "bif", f"x {sign} y", f"x {sign} y", (NONE, NONE))
+      for sign, name in (("<", "less"), ("<=", "less_equal"), (">", "greater"), (">=", "greater_equal"))),
     _truth("isnan"), _truth("isinf"), _truth("isfinite"), _truth("signbit"),
     # bits
     *(Function(name, Result.BITS, "bi", f"x {sign} y", f"x {sign} y", (NONE, NONE))

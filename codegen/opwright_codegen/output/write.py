@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
@@ -79,6 +80,7 @@ class Changes:
                 if name != MANIFEST:
                     (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
                     replace_file(self.folder / name, self.texts[name])
+                    _forget_bytecode(self.folder / name)
             for name in self.removed:
                 _remove(self.folder, name)
             replace_file(self.folder / MANIFEST, self.texts[MANIFEST])
@@ -161,6 +163,13 @@ def replace_file(path: Path, text: str) -> None:
         if isinstance(error, OSError) and error.filename is None:  # a full disk
             error.filename = str(path)
         raise
+
+
+def _forget_bytecode(path: Path) -> None:
+    """Remove what Python compiled of a module before: a new text of the same size and second is the old one to it."""
+    if path.suffix == ".py":
+        with suppress(OSError):
+            Path(cache_from_source(path)).unlink()
 
 
 def depfile(targets: Iterable[Path], sources: Iterable[Path]) -> str:

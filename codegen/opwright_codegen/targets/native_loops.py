@@ -3,7 +3,8 @@
 Note [Loops]
 A loop is one C function for a dtype, over elements that lie one behind the other. `native/strided.h` brings all other
 arrays into that form, block by block, so that no operand is copied as a whole; half and bfloat16 run in the loop of
-float32. `native/elements.h` and `native/mathematics.h` have the functions; they name neither Python nor NumPy.
+float32. `native/elements.h`, `native/complex_elements.h` and `native/mathematics.h` have the functions; they name
+neither Python nor NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Looped
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.expressions.c_form import c_form, fits, is_in_c, may_refuse, types_of
+from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, may_refuse, types_of
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
 from opwright_codegen.targets.native_c import FOLDER
@@ -27,6 +28,7 @@ __all__ = ["LoopKernel", "digest_text", "files", "loop_dtypes", "loop_kernels", 
 _CODES: Final = {
     "bool": "B8", "int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16", "int32": "I32", "uint32": "U32",
     "int64": "I64", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "complex64": "C64", "complex128": "C128",
 }  # fmt: skip
 _MOST: Final = 15  # tensors, and numbers: what `native/strided.h` has room for
 # What a processor does in an instruction or two; loops of these alone gain little from wider ones.
@@ -83,9 +85,12 @@ def loop_kernels(bindings: Sequence[Binding], key: str = "CPU") -> list[LoopKern
 
 
 def loop_dtypes(expression: Expression, key: str) -> tuple[str, ...]:
-    """Return the dtypes that an expression has loops for; on CUDA none whose loop may refuse an element."""
+    """Return the dtypes that an expression has loops for; on CUDA none of complex numbers, and none whose
+    loop may refuse an element."""
     found = (dtype for dtype in expression.dtypes if is_in_c(dtype) and fits(expression, dtype))
-    return tuple(dtype for dtype in found if key == "CPU" or not may_refuse(expression, dtype))
+    return tuple(
+        dtype for dtype in found if key == "CPU" or not (types_of(dtype).is_complex or may_refuse(expression, dtype))
+    )
 
 
 def digest_text(kernels: Sequence[LoopKernel]) -> str:
@@ -120,7 +125,7 @@ def files(kernels: Sequence[LoopKernel], namespace: str) -> Iterator[tuple[str, 
         "native_loops.c.j2",
         {"kernels": shown, "loops_header": header} if kernels else None,
     )
-    for name in ("elements", "mathematics", "strided", "loop_shims"):
+    for name in ("elements", "complex_elements", "mathematics", "strided", "loop_shims"):
         yield f"{FOLDER}/{name}.h", f"native_{name}.h.j2", {} if kernels else None
 
 
@@ -137,12 +142,21 @@ def _shown(kernel: LoopKernel) -> dict[str, object]:
         "arrays": len(expression.tensors),
         "numbers": len(numbers_of(expression.root)),
         "is_truth": int(expression.is_truth),
+        "may_refuse": int(any(may_refuse(expression, dtype) for dtype in kernel.dtypes)),
         "table": ", ".join(f"[LOOP_{_CODES[dtype]}] = {_function(kernel, dtype)}" for dtype in kernel.dtypes) or "0",
     }
 
 
 def _function(kernel: LoopKernel, dtype: str) -> str:
     return f"{kernel.name}_loop_{types_of(dtype).suffix}"
+
+
+def _number(types: CTypes, place: int) -> str:
+    """Return a number of a call in the dtype of a loop."""
+    if types.is_complex:
+        parts = ", ".join(f"({types.part})numbers[{place}].parts[{part}]" for part in (0, 1))
+        return f"make_{types.suffix}({parts})"
+    return f"({types.type})numbers[{place}].{'real' if types.is_float else 'whole'}"
 
 
 def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
@@ -154,9 +168,8 @@ def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
     for place in range(len(expression.tensors)):
         yield f"const {types.type} *const a{place} = from[{place}];"
     yield f"{result} *const out = to;"
-    member = "whole" if types.is_integer or types.suffix == "b8" else "real"
     for place in range(count):
-        yield f"const {types.type} s{place} = ({types.type})numbers[{place}].{member};"
+        yield f"const {types.type} s{place} = {_number(types, place)};"
     if not count:
         yield "(void)numbers;"
     is_checked = "&bad" in text

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays import layouts
 from opwright.arrays.dtypes import DType
 from opwright.errors import DispatchError
 from opwright.plans.device_kernels import CudaKernel
@@ -58,8 +59,8 @@ class CudaLoop(CudaKernel):
         return result.transpose(sorted(range(len(order)), key=order.__getitem__))
 
     def fast(self, *given: Any) -> Any:
-        """Return the result for arrays, numbers, and an array for the result or None. Raises ValueError for shapes that
-        do not go together."""
+        """Return the result for arrays, numbers, and an array for the result or None. Raises RuntimeError for shapes
+        that do not go together."""
         import cupy
 
         *operands, out = given
@@ -74,7 +75,7 @@ class CudaLoop(CudaKernel):
             return NotImplemented
         shape = first.shape
         if any(array.shape != shape for array in arrays):
-            shape = np.broadcast_shapes(*(array.shape for array in arrays))
+            shape = layouts.broadcast_shapes([array.shape for array in arrays])
         if out is not None and out.device.id != device:
             out = None
         with cupy.cuda.Device(device):

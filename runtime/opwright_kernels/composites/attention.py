@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright.arrays import layouts
 from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 from opwright.tensors.tensor import wrap
 from opwright_kernels.attention import attention
@@ -71,7 +72,7 @@ def _attention_of_arrays(
         return None
     if is_causal:
         bias = np.triu(np.full((q.shape[-2], k.shape[-2]), -np.inf, q.dtype), 1)
-    elif bias is not None and np.broadcast_shapes(bias.shape, (*batch, q.shape[-2], k.shape[-2]))[:-2] != batch:
+    elif bias is not None and layouts.broadcast_shapes([bias.shape, (*batch, q.shape[-2], k.shape[-2])])[:-2] != batch:
         return None
     return wrap(attention(q, k, v, bias, q.shape[-1] ** -0.5 if scale is None else scale))
 

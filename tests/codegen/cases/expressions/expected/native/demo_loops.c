@@ -2,6 +2,7 @@
 /* Loops of the expressions of demo: one for each dtype. They depend on neither Python nor NumPy. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-math-errno", "no-trapping-math") /* else a square root is a call, and a choice a jump */
+#pragma GCC optimize("fp-contract=off") /* products and sums are rounded each, as NumPy does */
 #define EACH_ALONE _Pragma("GCC ivdep") /* an element of the result may lie where one of an operand does, and no other */
 #elif defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -16,7 +17,9 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* not every loop can be computed several elements at once */
 #endif
 #pragma GCC diagnostic ignored "-Wtautological-compare" /* what an expression says is no slip of the pen */
+#pragma GCC diagnostic ignored "-Wtype-limits"
 
+#include "complex_elements.h"
 #include "mathematics.h"
 #include "demo_loops.h"
 
@@ -79,7 +82,7 @@ static int axpy_loop_i64(int64_t count, const void *const *from, void *to, const
 }
 
 const struct loop loops_of_axpy = {
-    2, 1, 0,
+    2, 1, 0, 0,
     {[LOOP_F16] = axpy_loop_f32, [LOOP_BF16] = axpy_loop_f32, [LOOP_F32] = axpy_loop_f32, [LOOP_F64] = axpy_loop_f64, [LOOP_I64] = axpy_loop_i64 },
 };
 
@@ -121,7 +124,7 @@ CLONES static int spread_loop_f64(int64_t count, const void *const *from, void *
 }
 
 const struct loop loops_of_spread = {
-    2, 3, 0,
+    2, 3, 0, 0,
     {[LOOP_F16] = spread_loop_f32, [LOOP_BF16] = spread_loop_f32, [LOOP_F32] = spread_loop_f32, [LOOP_F64] = spread_loop_f64 },
 };
 
@@ -174,7 +177,7 @@ CLONES static int bits_loop_u64(int64_t count, const void *const *from, void *to
 }
 
 const struct loop loops_of_bits = {
-    2, 0, 0,
+    2, 0, 0, 0,
     {[LOOP_U8] = bits_loop_u8, [LOOP_I16] = bits_loop_i16, [LOOP_U64] = bits_loop_u64 },
 };
 
@@ -197,7 +200,7 @@ static int either_loop_f32(int64_t count, const void *const *from, void *to, con
 }
 
 const struct loop loops_of_either = {
-    2, 0, 1,
+    2, 0, 1, 0,
     {[LOOP_F32] = either_loop_f32 },
 };
 
@@ -218,6 +221,6 @@ static int truth_loop_b8(int64_t count, const void *const *from, void *to, const
 }
 
 const struct loop loops_of_truth = {
-    1, 0, 0,
+    1, 0, 0, 0,
     {[LOOP_B8] = truth_loop_b8 },
 };

@@ -32,6 +32,7 @@
     ELEMENT T fmin_##S(T x, T y) { return x <= y ? x : y; }                                                            \
     ELEMENT T clamp_##S(T x, T y, T z) { return minimum_##S(maximum_##S(x, y), z); }                                   \
     ELEMENT T relu_##S(T x) { return x > 0 ? x : 0; }                                                                  \
+    ELEMENT T where_##S(int c, T x, T y) { return c ? x : y; }                                                         \
     ELEMENT T invert_##S(T x) { return (T)~x; }                                                                        \
     ELEMENT T left_shift_##S(T x, T y) { return (U)y < BITS ? (T)((W)x << (U)y) : (T)0; }                              \
     ELEMENT int isnan_##S(T x) { (void)x; return 0; }                                                                  \

@@ -37,6 +37,8 @@ static inline int loop_code_of(int type)
     case NPY_HALF: return LOOP_F16;
     case NPY_FLOAT32: return LOOP_F32;
     case NPY_FLOAT64: return LOOP_F64;
+    case NPY_COMPLEX64: return LOOP_C64;
+    case NPY_COMPLEX128: return LOOP_C128;
     default: return type == loop_bfloat16 ? LOOP_BF16 : LOOP_CODES;
     }
 }
@@ -45,6 +47,12 @@ static inline int loop_code_of(int type)
 static inline int to_loop_number(PyObject *object, int code, union loop_number *number)
 {
     if (code >= LOOP_F16) {
+        number->parts[1] = 0;
+        if (code >= LOOP_C64 && PyComplex_CheckExact(object)) {
+            number->parts[0] = PyComplex_RealAsDouble(object);
+            number->parts[1] = PyComplex_ImagAsDouble(object);
+            return 1;
+        }
         if (PyBool_Check(object)) {
             number->real = object == Py_True;
             return 1;
@@ -149,7 +157,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
     union loop_number numbers[16];
     if (count != operands + loop->numbers + 1)
         return unserved();
-    PyObject *result = args[count - 1];
+    PyObject *result = args[count - 1], *target = NULL;
     int is_dense = 1, is_same = 1;
     for (int a = 0; a < operands; a++) {
         PyArrayObject *const array = (PyArrayObject *)args[a];
@@ -189,7 +197,17 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         for (int d = 0; d < arrays.dims; d++)
             if (PyArray_DIM(given, d) != arrays.shape[d])
                 return unserved();
-        Py_INCREF(result);
+        add_array(&arrays, out, given);
+        if (!is_apart_from_itself(&arrays, out, PyArray_ITEMSIZE(given)))
+            return unserved();
+        if (loop->may_refuse && code < LOOP_F16) { /* nothing is written where an element is refused */
+            target = result;
+            result = PyArray_SimpleNew(arrays.dims, (npy_intp *)arrays.shape, result_type);
+            if (!result)
+                return NULL;
+        } else {
+            Py_INCREF(result);
+        }
     }
     int refused = 0;
     if (is_dense && is_same && !loop_is_half((enum loop_code)code)) {
@@ -207,7 +225,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         for (int a = 0; a < operands; a++)
             add_array(&arrays, a, (PyArrayObject *)args[a]);
         add_array(&arrays, out, (PyArrayObject *)result);
-        int is_wrong = !is_apart_from_itself(&arrays, out, PyArray_ITEMSIZE((PyArrayObject *)result));
+        int is_wrong = 0;
         for (int a = 0; a < operands && args[count - 1] != Py_None; a++)
             is_wrong |= !may_be_written(&arrays, a, out, args[a], result);
         if (is_wrong) {
@@ -219,10 +237,15 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         if (thread)
             PyEval_RestoreThread(thread);
     }
-    if (!refused)
+    if (refused) {
+        Py_DECREF(result);
+        return unserved();
+    }
+    if (!target)
         return result;
+    const int failed = PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)result);
     Py_DECREF(result);
-    return unserved();
+    return failed ? NULL : Py_NewRef(target);
 }
 
 #endif

@@ -18,21 +18,23 @@
 
 enum loop_code {
     LOOP_B8, LOOP_I8, LOOP_U8, LOOP_I16, LOOP_U16, LOOP_I32, LOOP_U32, LOOP_I64, LOOP_U64,
-    LOOP_F16, LOOP_BF16, LOOP_F32, LOOP_F64, LOOP_CODES,
+    LOOP_F16, LOOP_BF16, LOOP_F32, LOOP_F64, LOOP_C64, LOOP_C128, LOOP_CODES,
 };
 
-/* A number as a loop takes it: `real` for floats, `whole` (its bits) for integers and bools. */
+/* A number as a loop takes it: `real` for floats, `parts` of complex ones, `whole` (its bits) for integers and bools. */
 union loop_number {
     double real;
+    double parts[2];
     int64_t whole;
 };
 
 /* Computes `count` elements. Not 0 where it refuses one, so that NumPy may say why. */
 typedef int loop_block(int64_t count, const void *const *from, void *to, const union loop_number *numbers);
 
-/* The loops of one operator: how many arrays and numbers it takes, the loop of each dtype, whether the result is bool. */
+/* The loops of one operator: how many arrays and numbers it takes, whether the result is bool, whether loops of integers
+ * may refuse an element, the loop of each dtype. */
 struct loop {
-    int arrays, numbers, is_truth;
+    int arrays, numbers, is_truth, may_refuse;
     loop_block *run[LOOP_CODES];
 };
 
@@ -46,7 +48,7 @@ struct loop_arrays {
 
 static inline int64_t loop_bytes(enum loop_code code)
 {
-    static const int8_t bytes[LOOP_CODES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+    static const int8_t bytes[LOOP_CODES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
     return bytes[code];
 }
 
@@ -93,6 +95,8 @@ LOOP_COPIES(uint8_t)
 LOOP_COPIES(uint16_t)
 LOOP_COPIES(uint32_t)
 LOOP_COPIES(uint64_t)
+typedef uint64_t loop_wide __attribute__((vector_size(16)));
+LOOP_COPIES(loop_wide)
 
 /* Bring elements into a block, one behind the other. */
 static inline void loop_gather(enum loop_code code, const char *from, int64_t step, int64_t count, void *block)
@@ -111,7 +115,8 @@ static inline void loop_gather(enum loop_code code, const char *from, int64_t st
     case 1: loop_gather_uint8_t(from, step, count, to); break;
     case 2: loop_gather_uint16_t(from, step, count, to); break;
     case 4: loop_gather_uint32_t(from, step, count, to); break;
-    default: loop_gather_uint64_t(from, step, count, to); break;
+    case 8: loop_gather_uint64_t(from, step, count, to); break;
+    default: loop_gather_loop_wide(from, step, count, to); break;
     }
 }
 
@@ -130,7 +135,8 @@ static inline void loop_scatter(enum loop_code code, const void *block, char *to
     case 1: loop_scatter_uint8_t(from, to, step, count); break;
     case 2: loop_scatter_uint16_t(from, to, step, count); break;
     case 4: loop_scatter_uint32_t(from, to, step, count); break;
-    default: loop_scatter_uint64_t(from, to, step, count); break;
+    case 8: loop_scatter_uint64_t(from, to, step, count); break;
+    default: loop_scatter_loop_wide(from, to, step, count); break;
     }
 }
 
