@@ -244,7 +244,9 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
         base.edge = write
         base.keys |= GRAD
         _move_retained(base, old)
-        _renew(tensor, base)
+        old = tensor.edge
+        record(tensor, ViewOfBase.after(write))
+        _move_retained(tensor, old)
         return tensor
     old = tensor.edge
     tensor.edge = node

@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from opwright.arrays.dtypes import COMPLEX, to_real
-from opwright.arrays.layouts import Shape, count, may_meet, span
+from opwright.arrays.layouts import Shape, contiguous_strides, count, may_meet, span
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
-from opwright.tensors.tensor import Tensor
+from opwright.keys import CPU_ALONE
+from opwright.state import with_modes
+from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["VIEW_ERRORS", "Placed", "ViewOfBase", "WriteToView"]
 
@@ -101,6 +106,28 @@ class _Window(NamedTuple):
         second = Placed(view.shape, view.stride(), own, view.dtype in COMPLEX)
         return cls(first, second, max(first.length(), second.length()))
 
+    def serves_arrays(self, grad: Any) -> bool:
+        """Whether the base fills the buffer row by row, no two elements of the view meet, and nobody but NumPy is to
+        see what is done with this gradient."""
+        shape, strides, offset, is_paired = self.base
+        return (
+            type(grad) is Tensor
+            and type(grad.array) is np.ndarray
+            and not with_modes(grad.keys) & ~CPU_ALONE
+            and not offset
+            and not is_paired
+            and not self.view.is_paired
+            and strides == contiguous_strides(shape)
+            and self.length == count(shape)
+            and not may_meet(self.view.shape, self.view.strides)
+        )
+
+    def part(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the view's elements of an array that is the base's buffer."""
+        shape, strides, offset, _ = self.view
+        size = array.itemsize
+        return np.ndarray(shape, array.dtype, array, offset * size, [stride * size for stride in strides])
+
     def buffer(self, like: Tensor) -> Tensor:
         """Return a buffer of zeros."""
         is_paired = self.base.is_paired or self.view.is_paired
@@ -142,6 +169,10 @@ class ViewOfBase(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradient of the base."""
         window = self.window
+        if window.serves_arrays(grad):
+            array = np.zeros(window.base.shape, grad.array.dtype)
+            window.part(array)[...] = grad.array
+            return (wrap(array),)
         return (window.base.within(window.view.put(window.buffer(grad), grad)),)
 
 
@@ -182,6 +213,8 @@ class WriteToView(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradients of the base before the write, and of the write's other operands."""
         assert self.fn is not None
+        if self.window.serves_arrays(grad):
+            return self._apply_to_array(grad.array, self.fn)
         base, view, _ = self.window
         flat = base.put(self.window.buffer(grad), grad)
         written, *others = self.fn.apply(aten["clone.default"](view.within(flat)))
@@ -190,3 +223,19 @@ class WriteToView(Node):
         if written is None:
             written = aten["zeros_like.default"](view.within(flat))
         return (base.within(view.put(flat, written)), *others)
+
+    def _apply_to_array(self, grad: NDArray[Any], fn: Node) -> Sequence[Any]:
+        """Do what `apply` does in one copy of the gradient."""
+        array = grad.copy()
+        part = self.window.part(array)
+        written, *others = fn.apply(wrap(part.copy()))
+        if self.edges[0] is None:
+            return (None, *others)
+        if written is None:
+            part[...] = 0
+        elif type(written) is Tensor and type(written.array) is np.ndarray:
+            part[...] = written.array
+        else:
+            base, view, _ = self.window
+            return (base.within(view.put(wrap(array.reshape(-1)), written)), *others)
+        return (wrap(array), *others)

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from opwright.dispatch import forms
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright.dispatch.namespaces import forget
@@ -18,6 +17,7 @@ from opwright.dispatch.registering import Removable, as_key, register, register_
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
+from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
 from opwright.places import OURS, Place, caller, shown
 from opwright.tags import as_tags
@@ -27,19 +27,6 @@ __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
 _definers: Final[dict[str, Contents]] = {}  # of the DEF library of each namespace
-
-
-def _rendered_stub(operator: Operator) -> Callable[..., Any]:
-    # Imported here: it brings the generator, which most libraries never need.
-    from opwright.library.custom_ops.code import code_of
-
-    stub: Any = code_of(operator.declaration).stub_of(operator)
-    stub.__name__ = stub.__qualname__ = operator.base
-    signature = operator.signature
-    for name, default in (stub.__kwdefaults__ or {}).items():
-        if type(default) is float or default is None:
-            stub.__kwdefaults__[name] = signature.defaults[signature.positions[name]]  # adapters know it by identity
-    return forms.stub(stub, operator)
 
 
 class Library:
@@ -92,7 +79,7 @@ class Library:
             if known is not None and where.is_rerun_of(known.where):
                 registry.undefine(known)  # its kernels serve the operator that takes its place
             operator = Operator(name, declaration, where=where, tags=given)
-            operator.renderer = _rendered_stub
+            operator.renderer = rendered_stub
             self._contents.operators.append(operator)
         return name.removeprefix(f"{self.ns}::")
 
