@@ -26,9 +26,6 @@ class KnownFacts:
     """A binding whose plans are kept. `planned` are the arguments that they depend on."""
 
     planned: frozenset[str]
-    writes: bool = False
-    is_truth: bool = False
-    takes_plain_arrays: bool = False
 
 
 def known_facts(binding: Binding, key: str) -> KnownFacts | None:
@@ -36,15 +33,15 @@ def known_facts(binding: Binding, key: str) -> KnownFacts | None:
     kernel, meta, schema = binding.kernel, binding.meta, binding.view.schema
     if key != "CPU" or not isinstance(meta, Plans) or not isinstance(kernel, Inline | Named):
         return None
-    if schema.kind is not SchemaKind.FUNCTIONAL or any(str(found.type) != "Tensor" for found in schema.returns):
+    if any(str(found.type) != "Tensor" for found in schema.returns) or not schema.returns:
+        return None
+    if schema.kind is not SchemaKind.FUNCTIONAL and len(schema.returns) > 1:
         return None
     held = {a.name: tensors_in(a.type) for a in schema.arguments}
     is_listed = Tensors.LIST in held.values()
     if not all(each in _TENSORS for each in held.values()) or (is_listed and not meta.is_list):
         return None
-    if not any(each in (Tensors.ONE, Tensors.LIST) for each in held.values()):
-        return None
-    if any(name is None or held[name] not in (Tensors.ONE, Tensors.LIST) for name in meta.operands):
+    if None in meta.operands:
         return None
     nodes = [node for formula in meta.formulas for node in walk(formula) if isinstance(node, Reference)]
     if any(node.kind is Kind.RULE and ":" in node.name for node in nodes):
@@ -61,17 +58,22 @@ def key_parts(argument: Argument, own: str, array: str, builtins: Mapping[str, s
     is_tuple = builtins["tuple"]
     match tensors_in(argument.type):
         case Tensors.ONE:
-            return [f"{array}.shape", f"{array}.dtype"]
+            return _seen(array)
         case Tensors.OPTIONAL:
-            return [f"None if {array} is None else ({array}.shape, {array}.dtype)"]
+            return [f"None if {array} is None else ({', '.join(_seen(array))})"]
         case Tensors.LIST:
-            return [f"{is_tuple}([(item.shape, item.dtype) for item in {array}])"]
+            return [f"{is_tuple}([({', '.join(_seen('item'))}) for item in {array}])"]
     text = str(argument.type)
     name = text.removesuffix("?")
     if name in _EXACT:
         return [own]
     if name in _NUMBERS:
         return [f"{builtins['type']}({own})", own]
-    if name.startswith(("int[", "SymInt[")):
+    if name.startswith(("int[", "SymInt[", "float[")):
         return [f"None if {own} is None else {is_tuple}({own})" if text.endswith("?") else f"{is_tuple}({own})"]
     return []
+
+
+def _seen(array: str) -> list[str]:
+    """Return what a rule may read of an array."""
+    return [f"{array}.shape", f"{array}.strides", f"{array}.dtype"]
