@@ -17,6 +17,7 @@ from itertools import combinations
 from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
+from opwright_codegen.targets.known import known_forms
 from opwright_codegen.targets.known_facts import known_facts
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
@@ -64,7 +65,7 @@ class Shim:
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.forms, self.signature, *self.statements]
+        found = [self.forms.replace("np.ndarray", "np"), self.signature, *self.statements]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -98,7 +99,7 @@ def context(
         general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        forms = f"{found.forms} = KnownForms()" if found.known is not None else ""
+        forms = known_forms(general, found.known) if found.known is not None else ""
         shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]

@@ -11,21 +11,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.formula.ast import Call, Verbatim
+from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.known_facts import KnownFacts, key_parts
+from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind
 from opwright_codegen.views.annotations import Tensors, tensors_in
-from opwright_codegen.views.layout import bracketed, formula_lines, hugged, returned
+from opwright_codegen.views.layout import bracketed, formula_lines, hugged, quoted, returned
 
 if TYPE_CHECKING:
     from opwright_codegen.targets.shims import ShimBuilder
 
-__all__ = ["known_statements"]
+__all__ = ["known_forms", "known_statements"]
 
 
 def known_statements(shim: ShimBuilder, meta: Plans, facts: KnownFacts) -> list[str]:
     """Return the body of a shim that keeps its plans."""
     return _KnownShim(shim, meta, facts).statements()
+
+
+def known_forms(shim: ShimBuilder, facts: KnownFacts) -> str:
+    """Return the line that makes what keeps the plans. Where the kernel is a function of arrays by itself, it says what
+    the key has of each argument, and which arguments the function gets, for the compiled core."""
+    called = _array_kernel(shim) if shim.schema.kind is SchemaKind.FUNCTIONAL else None
+    if called is None:
+        return f"{shim.names.forms} = KnownForms()"
+    function, places = called
+    kinds = "".join(key_kind(a) if a.name in facts.planned else passed_kind(a) for a in shim.schema.arguments)
+    listed = f"({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
+    return hugged(f"{shim.names.forms} = KnownForms(", [quoted(kinds), function, listed], ")")
+
+
+def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
+    """Return the kernel where it is a function of arguments, and their places; -1 is NumPy itself."""
+    places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
+    match shim.kernel_call():
+        case Call(Verbatim(function), arguments, ()) if shim.indent == 4:
+            return function, [places[a.name] if isinstance(a, Reference) else -1 for a in arguments]
+        case Call(Attribute(Reference(Kind.MODULE), name), arguments, ()):
+            given = [a.name for a in arguments if isinstance(a, Reference) and a.kind is Kind.ARGUMENT]
+            return (f"np.{name}", [places[each] for each in given]) if len(given) == len(arguments) else None
+        case Call(Attribute(Reference(Kind.ARGUMENT, owner), name), (), ()):
+            return f"np.ndarray.{name}", [places[owner]]
+    return None
 
 
 class _KnownShim:

@@ -13,7 +13,7 @@ from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.names import BuiltinNames
 
-__all__ = ["KnownFacts", "key_parts", "known_facts"]
+__all__ = ["KnownFacts", "key_kind", "key_parts", "known_facts", "passed_kind"]
 
 # Types whose values are equal where they say the same; of numbers, 1 and 1.0 are equal, and plans differ.
 _EXACT: Final = frozenset(("int", "SymInt", "bool", "SymBool", "str", "ScalarType", "Device", "Layout", "MemoryFormat"))
@@ -72,6 +72,22 @@ def key_parts(argument: Argument, own: str, array: str, builtins: Mapping[str, s
     if name.startswith(("int[", "SymInt[", "float[")):
         return [f"None if {own} is None else {is_tuple}({own})" if text.endswith("?") else f"{is_tuple}({own})"]
     return []
+
+
+def key_kind(argument: Argument) -> str:
+    """Return how the key has an argument, in a letter: a tensor (`T`), one or None (`O`), a list of them (`L`), of
+    ints (`I`) or floats (`F`), a number with its type (`N`), a value that says what it is (`V`)."""
+    held = {Tensors.ONE: "T", Tensors.OPTIONAL: "O", Tensors.LIST: "L"}.get(tensors_in(argument.type))
+    name = str(argument.type).removesuffix("?")
+    if held is not None:
+        return held
+    return "V" if name in _EXACT else "N" if name in _NUMBERS else "F" if name.startswith("float[") else "I"
+
+
+def passed_kind(argument: Argument) -> str:
+    """Return a letter for an argument that is not in the key: of a tensor the kernel gets the array."""
+    held = {Tensors.ONE: "t", Tensors.OPTIONAL: "o", Tensors.LIST: "l"}
+    return held.get(tensors_in(argument.type), ".")
 
 
 def _seen(array: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from opwright.abi import Generator, KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import activations as activations_kernels
 
-silu_default_forms = KnownForms()
+silu_default_forms = KnownForms("T", activations_kernels.silu, (-1, 0))
 
 
 # silu(Tensor self) -> Tensor
@@ -25,7 +25,7 @@ def silu_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.silu(np, self_), self_)
 
 
-mish_default_forms = KnownForms()
+mish_default_forms = KnownForms("T", activations_kernels.mish, (-1, 0))
 
 
 # mish(Tensor self) -> Tensor
@@ -40,7 +40,7 @@ def mish_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.mish(np, self_), self_)
 
 
-elu_default_forms = KnownForms()
+elu_default_forms = KnownForms("TNNN", activations_kernels.elu, (-1, 0, 1, 2, 3))
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
@@ -69,7 +69,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     return known_result(form, activations_kernels.elu(np, self_, alpha, scale, input_scale), self_)
 
 
-celu_default_forms = KnownForms()
+celu_default_forms = KnownForms("TN", activations_kernels.celu, (-1, 0, 1))
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
@@ -84,7 +84,7 @@ def celu_default(self: Tensor, alpha: Any) -> Tensor:
     return known_result(form, activations_kernels.celu(np, self_, alpha), self_)
 
 
-leaky_relu_default_forms = KnownForms()
+leaky_relu_default_forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -99,7 +99,7 @@ def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     return known_result(form, activations_kernels.leaky_relu(np, self_, negative_slope), self_)
 
 
-_prelu_kernel_forms = KnownForms()
+_prelu_kernel_forms = KnownForms("TT", activations_kernels.leaky_relu, (-1, 0, 1))
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
@@ -115,7 +115,7 @@ def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     return known_result(form, activations_kernels.leaky_relu(np, self_, weight_), self_, weight_)
 
 
-rrelu_with_noise_functional_forms = KnownForms()
+rrelu_with_noise_functional_forms = KnownForms("TTNN..", activations_kernels.rrelu_with_slopes, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -156,7 +156,7 @@ def rrelu_with_noise_functional(
     return known_result(form[0], result0, self_, noise_), known_result(form[1], result1, self_, noise_)
 
 
-softplus_default_forms = KnownForms()
+softplus_default_forms = KnownForms("TNN", activations_kernels.softplus, (-1, 0, 1, 2))
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
@@ -175,7 +175,7 @@ def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     return known_result(form, activations_kernels.softplus(np, self_, beta, threshold), self_)
 
 
-log_sigmoid_forward_default_forms = KnownForms()
+log_sigmoid_forward_default_forms = KnownForms("T", activations_kernels.log_sigmoid, (-1, 0))
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
@@ -206,7 +206,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
     return output, buffer
 
 
-hardtanh_default_forms = KnownForms()
+hardtanh_default_forms = KnownForms("TNN", activations_kernels.hardtanh, (-1, 0, 1, 2))
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
@@ -221,7 +221,7 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return known_result(form, activations_kernels.hardtanh(np, self_, min_val, max_val), self_)
 
 
-hardsigmoid_default_forms = KnownForms()
+hardsigmoid_default_forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0))
 
 
 # hardsigmoid(Tensor self) -> Tensor
@@ -236,7 +236,7 @@ def hardsigmoid_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.hardsigmoid(np, self_), self_)
 
 
-hardswish_default_forms = KnownForms()
+hardswish_default_forms = KnownForms("T", activations_kernels.hardswish, (-1, 0))
 
 
 # hardswish(Tensor self) -> Tensor
@@ -251,7 +251,7 @@ def hardswish_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.hardswish(np, self_), self_)
 
 
-hardshrink_default_forms = KnownForms()
+hardshrink_default_forms = KnownForms("T.", activations_kernels.hardshrink, (-1, 0, 1))
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -266,7 +266,7 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return known_result(form, activations_kernels.hardshrink(np, self_, lambd), self_)
 
 
-softshrink_default_forms = KnownForms()
+softshrink_default_forms = KnownForms("TN", activations_kernels.softshrink, (-1, 0, 1))
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -281,7 +281,7 @@ def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return known_result(form, activations_kernels.softshrink(np, self_, lambd), self_)
 
 
-threshold_default_forms = KnownForms()
+threshold_default_forms = KnownForms("TNN", activations_kernels.threshold, (-1, 0, 1, 2))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
@@ -300,7 +300,7 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
 
 
-glu_default_forms = KnownForms()
+glu_default_forms = KnownForms("TV", activations_kernels.glu, (-1, 0, 1))
 
 
 # glu(Tensor self, int dim=-1) -> Tensor

@@ -33,7 +33,7 @@ DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
-bitwise_and_Tensor_forms = KnownForms()
+bitwise_and_Tensor_forms = KnownForms("TT", np.bitwise_and, (0, 1))
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -92,7 +92,7 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_and_Scalar_forms = KnownForms()
+bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1))
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -116,7 +116,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_and_Scalar_Tensor_forms = KnownForms()
+bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -140,7 +140,7 @@ def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         raise
 
 
-bitwise_or_Tensor_forms = KnownForms()
+bitwise_or_Tensor_forms = KnownForms("TT", np.bitwise_or, (0, 1))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -199,7 +199,7 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_or_Scalar_forms = KnownForms()
+bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1))
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -223,7 +223,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_or_Scalar_Tensor_forms = KnownForms()
+bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -247,7 +247,7 @@ def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         raise
 
 
-bitwise_xor_Tensor_forms = KnownForms()
+bitwise_xor_Tensor_forms = KnownForms("TT", np.bitwise_xor, (0, 1))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -306,7 +306,7 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_xor_Scalar_forms = KnownForms()
+bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1))
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -330,7 +330,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_xor_Scalar_Tensor_forms = KnownForms()
+bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -354,7 +354,7 @@ def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         raise
 
 
-bitwise_left_shift_Tensor_forms = KnownForms()
+bitwise_left_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
@@ -375,7 +375,7 @@ def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
-bitwise_left_shift_Tensor_Scalar_forms = KnownForms()
+bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
@@ -395,7 +395,7 @@ def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
 
 
-bitwise_left_shift_Scalar_Tensor_forms = KnownForms()
+bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -415,7 +415,7 @@ def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self, other_), other_)
 
 
-bitwise_right_shift_Tensor_forms = KnownForms()
+bitwise_right_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
@@ -436,7 +436,7 @@ def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
-bitwise_right_shift_Tensor_Scalar_forms = KnownForms()
+bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
@@ -456,7 +456,7 @@ def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
 
 
-bitwise_right_shift_Scalar_Tensor_forms = KnownForms()
+bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -476,7 +476,7 @@ def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self, other_), other_)
 
 
-__lshift___Tensor_forms = KnownForms()
+__lshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
@@ -492,7 +492,7 @@ def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
-__lshift___Scalar_forms = KnownForms()
+__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
@@ -507,7 +507,7 @@ def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
 
 
-__rshift___Tensor_forms = KnownForms()
+__rshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
@@ -523,7 +523,7 @@ def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
-__rshift___Scalar_forms = KnownForms()
+__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
@@ -538,7 +538,7 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
 
 
-logical_and_default_forms = KnownForms()
+logical_and_default_forms = KnownForms("TT", np.logical_and, (0, 1))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -592,7 +592,7 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_and_default(wrap(self), wrap(other)).array
 
 
-logical_or_default_forms = KnownForms()
+logical_or_default_forms = KnownForms("TT", np.logical_or, (0, 1))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -646,7 +646,7 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_or_default(wrap(self), wrap(other)).array
 
 
-logical_xor_default_forms = KnownForms()
+logical_xor_default_forms = KnownForms("TT", np.logical_xor, (0, 1))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -700,7 +700,7 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_xor_default(wrap(self), wrap(other)).array
 
 
-bitwise_not_default_forms = KnownForms()
+bitwise_not_default_forms = KnownForms("T", np.invert, (0,))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -752,7 +752,7 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     return bitwise_not_default(wrap(self)).array
 
 
-logical_not_default_forms = KnownForms()
+logical_not_default_forms = KnownForms("T", np.logical_not, (0,))
 
 
 # logical_not(Tensor self) -> Tensor
@@ -802,7 +802,7 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     return logical_not_default(wrap(self)).array
 
 
-isnan_default_forms = KnownForms()
+isnan_default_forms = KnownForms("T", np.not_equal, (0, 0))
 
 
 # isnan(Tensor self) -> Tensor
@@ -852,7 +852,7 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
     return isnan_default(wrap(self)).array
 
 
-isfinite_forms = KnownForms()
+isfinite_forms = KnownForms("T", np.isfinite, (0,))
 
 
 # isfinite(Tensor self) -> Tensor
@@ -902,7 +902,7 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
     return isfinite(wrap(self)).array
 
 
-isinf_default_forms = KnownForms()
+isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
 
 
 # isinf(Tensor self) -> Tensor
@@ -1029,7 +1029,7 @@ def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     return isneginf_default(wrap(self)).array
 
 
-isreal_forms = KnownForms()
+isreal_forms = KnownForms("T", elementary_kernels.isreal, (-1, 0))
 
 
 # isreal(Tensor self) -> Tensor
@@ -1044,7 +1044,7 @@ def isreal(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.isreal(np, self_), self_)
 
 
-signbit_default_forms = KnownForms()
+signbit_default_forms = KnownForms("T", elementary_kernels.signbit, (-1, 0))
 
 
 # signbit(Tensor self) -> Tensor
@@ -1063,7 +1063,7 @@ def signbit_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.signbit(np, self_), self_)
 
 
-eq_Tensor_forms = KnownForms()
+eq_Tensor_forms = KnownForms("TT", np.equal, (0, 1))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1117,7 +1117,7 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return eq_Tensor(wrap(self), wrap(other)).array
 
 
-eq_Scalar_forms = KnownForms()
+eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1169,7 +1169,7 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return eq_Scalar(wrap(self), other).array
 
 
-ne_Tensor_forms = KnownForms()
+ne_Tensor_forms = KnownForms("TT", np.not_equal, (0, 1))
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1223,7 +1223,7 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ne_Tensor(wrap(self), wrap(other)).array
 
 
-ne_Scalar_forms = KnownForms()
+ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1275,7 +1275,7 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return ne_Scalar(wrap(self), other).array
 
 
-lt_Tensor_forms = KnownForms()
+lt_Tensor_forms = KnownForms("TT", np.less, (0, 1))
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1334,7 +1334,7 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lt_Tensor(wrap(self), wrap(other)).array
 
 
-lt_Scalar_forms = KnownForms()
+lt_Scalar_forms = KnownForms("TN", np.less, (0, 1))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1391,7 +1391,7 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return lt_Scalar(wrap(self), other).array
 
 
-le_Tensor_forms = KnownForms()
+le_Tensor_forms = KnownForms("TT", np.less_equal, (0, 1))
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1450,7 +1450,7 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return le_Tensor(wrap(self), wrap(other)).array
 
 
-le_Scalar_forms = KnownForms()
+le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1507,7 +1507,7 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return le_Scalar(wrap(self), other).array
 
 
-gt_Tensor_forms = KnownForms()
+gt_Tensor_forms = KnownForms("TT", np.greater, (0, 1))
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1566,7 +1566,7 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return gt_Tensor(wrap(self), wrap(other)).array
 
 
-gt_Scalar_forms = KnownForms()
+gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1623,7 +1623,7 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return gt_Scalar(wrap(self), other).array
 
 
-ge_Tensor_forms = KnownForms()
+ge_Tensor_forms = KnownForms("TT", np.greater_equal, (0, 1))
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1682,7 +1682,7 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ge_Tensor(wrap(self), wrap(other)).array
 
 
-ge_Scalar_forms = KnownForms()
+ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1739,7 +1739,7 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return ge_Scalar(wrap(self), other).array
 
 
-isin_Tensor_Tensor_forms = KnownForms()
+isin_Tensor_Tensor_forms = KnownForms("TT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -1772,7 +1772,7 @@ def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: b
     )
 
 
-isin_Tensor_Scalar_forms = KnownForms()
+isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
 
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -1787,7 +1787,7 @@ def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool,
     return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
 
 
-isin_Scalar_Tensor_forms = KnownForms()
+isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
 
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor

@@ -9,7 +9,7 @@ from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, 
 from opwright_kernels import convolution as convolution_kernels
 from opwright_kernels import windows as windows_kernels
 
-convolution_default_forms = KnownForms()
+convolution_default_forms = KnownForms("TTOIIIVIV", convolution_kernels.convolution, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8))
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
@@ -74,7 +74,7 @@ def convolution_default(
     )
 
 
-im2col_default_forms = KnownForms()
+im2col_default_forms = KnownForms("TIIII", windows_kernels.im2col, (-1, 0, 1, 2, 3, 4))
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
@@ -95,7 +95,7 @@ def im2col_default(
     return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
 
 
-col2im_default_forms = KnownForms()
+col2im_default_forms = KnownForms("TIIIII", windows_kernels.col2im, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->

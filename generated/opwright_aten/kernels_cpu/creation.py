@@ -26,7 +26,7 @@ from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
 
-empty_memory_format_forms = KnownForms()
+empty_memory_format_forms = KnownForms("IV.V.V", factories_kernels.empty, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -49,7 +49,7 @@ def empty_memory_format(
     return known_result(form, factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format))
 
 
-empty_strided_default_forms = KnownForms()
+empty_strided_default_forms = KnownForms("IIV.V.", factories_kernels.empty_strided, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -69,7 +69,7 @@ def empty_strided_default(
     return known_result(form, factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory))
 
 
-zeros_default_forms = KnownForms()
+zeros_default_forms = KnownForms("IV.V.", factories_kernels.zeros, (-1, 0, 1, 2, 3, 4))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -88,7 +88,7 @@ def zeros_default(
     return known_result(form, factories_kernels.zeros(np, size, dtype, layout, device, pin_memory))
 
 
-ones_default_forms = KnownForms()
+ones_default_forms = KnownForms("IV.V.", factories_kernels.ones, (-1, 0, 1, 2, 3, 4))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -107,7 +107,7 @@ def ones_default(
     return known_result(form, factories_kernels.ones(np, size, dtype, layout, device, pin_memory))
 
 
-full_default_forms = KnownForms()
+full_default_forms = KnownForms("INV.V.", factories_kernels.full, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -127,7 +127,7 @@ def full_default(
     return known_result(form, factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory))
 
 
-arange_start_step_forms = KnownForms()
+arange_start_step_forms = KnownForms("NNNV.V.", factories_kernels.arange, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -148,7 +148,7 @@ def arange_start_step(
     return known_result(form, factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory))
 
 
-linspace_default_forms = KnownForms()
+linspace_default_forms = KnownForms("NNVV.V.", factories_kernels.linspace, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -169,7 +169,7 @@ def linspace_default(
     return known_result(form, factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory))
 
 
-eye_m_forms = KnownForms()
+eye_m_forms = KnownForms("VVV.V.", factories_kernels.eye, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -189,7 +189,7 @@ def eye_m(
     return known_result(form, factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory))
 
 
-logspace_default_forms = KnownForms()
+logspace_default_forms = KnownForms("NNV.V.V.", factories_kernels.logspace, (-1, 0, 1, 2, 3, 4, 5, 6, 7))
 
 
 # logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
@@ -214,7 +214,9 @@ def logspace_default(
     )
 
 
-hamming_window_periodic_alpha_beta_forms = KnownForms()
+hamming_window_periodic_alpha_beta_forms = KnownForms(
+    "V...V.V.", window_functions_kernels.hamming_window, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
@@ -252,7 +254,7 @@ def hamming_window_periodic_alpha_beta(
     )
 
 
-bartlett_window_periodic_forms = KnownForms()
+bartlett_window_periodic_forms = KnownForms("V.V.V.", window_functions_kernels.bartlett_window, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
@@ -278,7 +280,7 @@ def bartlett_window_periodic(
     )
 
 
-blackman_window_periodic_forms = KnownForms()
+blackman_window_periodic_forms = KnownForms("V.V.V.", window_functions_kernels.blackman_window, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
@@ -304,7 +306,7 @@ def blackman_window_periodic(
     )
 
 
-kaiser_window_beta_forms = KnownForms()
+kaiser_window_beta_forms = KnownForms("V..V.V.", window_functions_kernels.kaiser_window, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
@@ -331,7 +333,7 @@ def kaiser_window_beta(
     )
 
 
-copy_default_forms = KnownForms()
+copy_default_forms = KnownForms("TT.", copying_kernels.copy_from, (-1, 0, 1, 2))
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
@@ -347,7 +349,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_, src_)
 
 
-fill_Scalar_forms = KnownForms()
+fill_Scalar_forms = KnownForms("TN", copying_kernels.fill_with_number, (-1, 0, 1))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
@@ -362,7 +364,7 @@ def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
 
 
-fill_Tensor_forms = KnownForms()
+fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
@@ -378,7 +380,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
 
 
-zero_default_forms = KnownForms()
+zero_default_forms = KnownForms("T", copying_kernels.fill_with_zero, (-1, 0))
 
 
 # zero(Tensor self) -> Tensor

@@ -13,7 +13,7 @@ from opwright_kernels import joining as joining_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 from opwright_kernels import scattering as scattering_kernels
 
-cat_default_forms = KnownForms()
+cat_default_forms = KnownForms("LV", joining_kernels.concatenate, (-1, 0, 1))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
@@ -28,7 +28,7 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     return known_result(form, joining_kernels.concatenate(np, tensors_, dim), *tensors_)
 
 
-stack_default_forms = KnownForms()
+stack_default_forms = KnownForms("LV", joining_kernels.stack, (-1, 0, 1))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -59,7 +59,7 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
     return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
 
 
-index_select_default_forms = KnownForms()
+index_select_default_forms = KnownForms("TVT", indexing_kernels.index_select, (-1, 0, 1, 2))
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
@@ -75,7 +75,7 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return known_result(form, indexing_kernels.index_select(np, self_, dim, index_), self_, index_)
 
 
-gather_default_forms = KnownForms()
+gather_default_forms = KnownForms("TVT.", indexing_kernels.gather, (-1, 0, 1, 2, 3))
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
@@ -91,7 +91,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> 
     return known_result(form, indexing_kernels.gather(np, self_, dim, index_, sparse_grad), self_, index_)
 
 
-take_default_forms = KnownForms()
+take_default_forms = KnownForms("TT", indexing_kernels.take, (-1, 0, 1))
 
 
 # take(Tensor self, Tensor index) -> Tensor
@@ -107,7 +107,7 @@ def take_default(self: Tensor, index: Tensor) -> Tensor:
     return known_result(form, indexing_kernels.take(np, self_, index_), self_, index_)
 
 
-put_default_forms = KnownForms()
+put_default_forms = KnownForms("TTT.", scattering_kernels.put, (-1, 0, 1, 2, 3))
 
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
@@ -134,7 +134,7 @@ def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -
     return known_result(form, scattering_kernels.put(np, self_, index_, source_, accumulate), self_, index_, source_)
 
 
-scatter_src_forms = KnownForms()
+scatter_src_forms = KnownForms("TVTT", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
@@ -162,7 +162,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
 
 
-scatter_value_forms = KnownForms()
+scatter_value_forms = KnownForms("TVTN", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
 
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -178,7 +178,7 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
 
 
-scatter_reduce___forms = KnownForms()
+scatter_reduce___forms = KnownForms("TVTTV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
@@ -219,7 +219,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
     )
 
 
-scatter_value_reduce_forms = KnownForms()
+scatter_value_reduce_forms = KnownForms("TVTNV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
@@ -251,7 +251,7 @@ def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, redu
     return known_result(form, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce), self_, index_)
 
 
-scatter_add_default_forms = KnownForms()
+scatter_add_default_forms = KnownForms("TVTT", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3))
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
@@ -279,7 +279,7 @@ def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> T
     return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
 
 
-scatter_reduce_two_forms = KnownForms()
+scatter_reduce_two_forms = KnownForms("TVTTV.", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
@@ -320,7 +320,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     )
 
 
-index_add_default_forms = KnownForms()
+index_add_default_forms = KnownForms("TVTTN", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4))
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
@@ -362,7 +362,7 @@ def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alp
     )
 
 
-index_reduce_default_forms = KnownForms()
+index_reduce_default_forms = KnownForms("TVTTVV", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
@@ -411,7 +411,7 @@ def index_reduce_default(
     )
 
 
-index_copy_default_forms = KnownForms()
+index_copy_default_forms = KnownForms("TVTT", scattering_kernels.index_copy, (-1, 0, 1, 2, 3))
 
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
@@ -445,7 +445,7 @@ def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) ->
     return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
 
 
-index_fill_int_Scalar_forms = KnownForms()
+index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -467,7 +467,7 @@ def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> 
     return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value), self_, index_)
 
 
-index_fill_int_Tensor_forms = KnownForms()
+index_fill_int_Tensor_forms = KnownForms("TVTT", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
 
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
@@ -501,7 +501,7 @@ def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) 
     return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value_), self_, index_, value_)
 
 
-masked_scatter_default_forms = KnownForms()
+masked_scatter_default_forms = KnownForms("TTT", scattering_kernels.masked_scatter, (-1, 0, 1, 2))
 
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
@@ -534,7 +534,7 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
     return known_result(form, scattering_kernels.masked_scatter(np, self_, mask_, source_), self_, mask_, source_)
 
 
-masked_fill_Scalar_forms = KnownForms()
+masked_fill_Scalar_forms = KnownForms("TTN", indexing_kernels.fill_where, (-1, 0, 1, 2))
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
@@ -550,7 +550,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
 
 
-masked_fill_Tensor_forms = KnownForms()
+masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
@@ -582,7 +582,7 @@ def nonzero_default(self: Tensor) -> Tensor:
     return wrap_result(indexing_kernels.positions(np, self.array))
 
 
-tril_default_forms = KnownForms()
+tril_default_forms = KnownForms("T.", rearranging_kernels.lower_triangle, (-1, 0, 1))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
@@ -597,7 +597,7 @@ def tril_default(self: Tensor, diagonal: int) -> Tensor:
     return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
 
 
-triu_default_forms = KnownForms()
+triu_default_forms = KnownForms("T.", rearranging_kernels.upper_triangle, (-1, 0, 1))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor

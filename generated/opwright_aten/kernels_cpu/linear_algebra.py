@@ -11,7 +11,7 @@ from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, 
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
-mm_default_forms = KnownForms()
+mm_default_forms = KnownForms("TT", np.matmul, (0, 1))
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
@@ -36,7 +36,7 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
         raise
 
 
-bmm_default_forms = KnownForms()
+bmm_default_forms = KnownForms("TT", np.matmul, (0, 1))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
@@ -67,7 +67,7 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         raise
 
 
-mv_default_forms = KnownForms()
+mv_default_forms = KnownForms("TT", np.matmul, (0, 1))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
@@ -92,7 +92,7 @@ def mv_default(self: Tensor, vec: Tensor) -> Tensor:
         raise
 
 
-dot_default_forms = KnownForms()
+dot_default_forms = KnownForms("TT", np.dot, (0, 1))
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
@@ -117,7 +117,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         raise
 
 
-vdot_default_forms = KnownForms()
+vdot_default_forms = KnownForms("TT", np.vdot, (0, 1))
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
@@ -142,7 +142,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-linalg_cross_default_forms = KnownForms()
+linalg_cross_default_forms = KnownForms("TTV", linear_algebra_kernels.cross_product, (-1, 0, 1, 2))
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
@@ -158,7 +158,7 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     return known_result(form, linear_algebra_kernels.cross_product(np, self_, other_, dim), self_, other_)
 
 
-addmm_default_forms = KnownForms()
+addmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -201,7 +201,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
     )
 
 
-addmv_default_forms = KnownForms()
+addmv_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -238,7 +238,7 @@ def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any)
     return known_result(form, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
 
 
-baddbmm_default_forms = KnownForms()
+baddbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -281,7 +281,7 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
     )
 
 
-addbmm_default_forms = KnownForms()
+addbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4))
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -324,7 +324,7 @@ def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     )
 
 
-addr_default_forms = KnownForms()
+addr_default_forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -361,7 +361,7 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
     )
 
 
-trace_default_forms = KnownForms()
+trace_default_forms = KnownForms("T", np.trace, (0,))
 
 
 # trace(Tensor self) -> Tensor
@@ -385,7 +385,7 @@ def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
     decompositions_kernels.check_factorizations(info.array, api_name, is_matrix)
 
 
-linalg_inv_ex_default_forms = KnownForms()
+linalg_inv_ex_default_forms = KnownForms("T.", decompositions_kernels.inverse_and_info, (-1, 0, 1))
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
@@ -417,7 +417,7 @@ def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: 
     return inverse, info
 
 
-_linalg_solve_ex_default_forms = KnownForms()
+_linalg_solve_ex_default_forms = KnownForms("TTV.", decompositions_kernels.solution_and_factors, (-1, 0, 1, 2, 3))
 
 
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
@@ -485,7 +485,9 @@ def _linalg_solve_ex_result(
     return result_, LU, pivots, info
 
 
-linalg_solve_triangular_default_forms = KnownForms()
+linalg_solve_triangular_default_forms = KnownForms(
+    "TT.V.", decompositions_kernels.solve_triangular, (-1, 0, 1, 2, 3, 4)
+)
 
 
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
@@ -511,7 +513,9 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     )
 
 
-triangular_solve_default_forms = KnownForms()
+triangular_solve_default_forms = KnownForms(
+    "TT...", decompositions_kernels.solve_transposed_triangular, (-1, 0, 1, 2, 3, 4)
+)
 
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
@@ -565,7 +569,7 @@ def triangular_solve_X(
     return X, M
 
 
-cholesky_solve_default_forms = KnownForms()
+cholesky_solve_default_forms = KnownForms("TT.", decompositions_kernels.solve_with_cholesky, (-1, 0, 1, 2))
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
@@ -581,7 +585,7 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), self_, input2_)
 
 
-cholesky_inverse_default_forms = KnownForms()
+cholesky_inverse_default_forms = KnownForms("T.", decompositions_kernels.inverse_of_cholesky, (-1, 0, 1))
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
@@ -600,7 +604,7 @@ def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     return known_result(form, decompositions_kernels.inverse_of_cholesky(np, self_, upper), self_)
 
 
-linalg_lu_solve_default_forms = KnownForms()
+linalg_lu_solve_default_forms = KnownForms("TTTV.", decompositions_kernels.solve_with_lu, (-1, 0, 1, 2, 3, 4))
 
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
@@ -634,7 +638,7 @@ def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, a
     )
 
 
-_linalg_det_default_forms = KnownForms()
+_linalg_det_default_forms = KnownForms("T", decompositions_kernels.determinant, (-1, 0))
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -670,7 +674,7 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
     return result_, LU, pivots
 
 
-_linalg_slogdet_default_forms = KnownForms()
+_linalg_slogdet_default_forms = KnownForms("T", decompositions_kernels.log_determinant, (-1, 0))
 
 
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
@@ -721,7 +725,7 @@ def _linalg_slogdet_sign(
     return sign, logabsdet, LU, pivots
 
 
-linalg_lu_factor_ex_default_forms = KnownForms()
+linalg_lu_factor_ex_default_forms = KnownForms("TV.", decompositions_kernels.lu_and_info, (-1, 0, 1, 2))
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
@@ -760,7 +764,7 @@ def linalg_lu_factor_ex_out(
     return LU, pivots, info
 
 
-linalg_lu_default_forms = KnownForms()
+linalg_lu_default_forms = KnownForms("TV", decompositions_kernels.lu, (-1, 0, 1))
 
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
@@ -792,7 +796,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
     return P, L, U
 
 
-linalg_cholesky_ex_default_forms = KnownForms()
+linalg_cholesky_ex_default_forms = KnownForms("T..", decompositions_kernels.cholesky_and_info, (-1, 0, 1, 2))
 
 
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
@@ -830,7 +834,7 @@ def linalg_cholesky_ex_L(
     return L, info
 
 
-linalg_qr_default_forms = KnownForms()
+linalg_qr_default_forms = KnownForms("TV", decompositions_kernels.qr, (-1, 0, 1))
 
 
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
@@ -859,7 +863,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
     return Q, R
 
 
-_linalg_eigh_default_forms = KnownForms()
+_linalg_eigh_default_forms = KnownForms("TVV", decompositions_kernels.eigh, (-1, 0, 1, 2))
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -905,7 +909,7 @@ def _linalg_eigh_eigenvalues(
     return eigenvalues, eigenvectors
 
 
-linalg_eig_default_forms = KnownForms()
+linalg_eig_default_forms = KnownForms("T", decompositions_kernels.eig, (-1, 0))
 
 
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -937,7 +941,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
     return eigenvalues, eigenvectors
 
 
-_linalg_eigvals_forms = KnownForms()
+_linalg_eigvals_forms = KnownForms("T", decompositions_kernels.eigvals, (-1, 0))
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
@@ -952,7 +956,7 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
     return known_result(form, decompositions_kernels.eigvals(np, self_), self_)
 
 
-_linalg_svd_default_forms = KnownForms()
+_linalg_svd_default_forms = KnownForms("TVVV", decompositions_kernels.singular_value_decomposition, (-1, 0, 1, 2, 3))
 
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
@@ -1004,7 +1008,7 @@ def _linalg_svd_U(
     return U, S, Vh
 
 
-_cdist_forward_default_forms = KnownForms()
+_cdist_forward_default_forms = KnownForms("TTN.", linear_algebra_kernels.distances, (-1, 0, 1, 2, 3))
 
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor

@@ -10,7 +10,7 @@ import numpy as np
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import losses as losses_kernels
 
-mse_loss_default_forms = KnownForms()
+mse_loss_default_forms = KnownForms("TTV", losses_kernels.mse_loss, (-1, 0, 1, 2))
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
@@ -26,7 +26,7 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     return known_result(form, losses_kernels.mse_loss(np, self_, target__, reduction), self_, target__)
 
 
-smooth_l1_loss_default_forms = KnownForms()
+smooth_l1_loss_default_forms = KnownForms("TTVN", losses_kernels.smooth_l1_loss, (-1, 0, 1, 2, 3))
 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
@@ -57,7 +57,7 @@ def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: 
     return known_result(form, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), self_, target__)
 
 
-huber_loss_default_forms = KnownForms()
+huber_loss_default_forms = KnownForms("TTVN", losses_kernels.huber_loss, (-1, 0, 1, 2, 3))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
@@ -83,7 +83,7 @@ def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: flo
     return known_result(form, losses_kernels.huber_loss(np, self_, target__, reduction, delta), self_, target__)
 
 
-binary_cross_entropy_default_forms = KnownForms()
+binary_cross_entropy_default_forms = KnownForms("TTOV", losses_kernels.binary_cross_entropy, (-1, 0, 1, 2, 3))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -121,7 +121,7 @@ def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor |
     )
 
 
-nll_loss_forward_default_forms = KnownForms()
+nll_loss_forward_default_forms = KnownForms("TTOV.", losses_kernels.nll_loss, (-1, 0, 1, 2, 3, 4))
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -183,7 +183,7 @@ def nll_loss_forward_output(
     return output, total_weight
 
 
-nll_loss2d_forward_default_forms = KnownForms()
+nll_loss2d_forward_default_forms = KnownForms("TTOV.", losses_kernels.nll_loss, (-1, 0, 1, 2, 3, 4))
 
 
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -245,7 +245,7 @@ def nll_loss2d_forward_output(
     return output, total_weight
 
 
-multi_margin_loss_default_forms = KnownForms()
+multi_margin_loss_default_forms = KnownForms("TTN.OV", losses_kernels.multi_margin_loss, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
@@ -293,7 +293,7 @@ def multi_margin_loss_default(
     )
 
 
-multilabel_margin_loss_forward_default_forms = KnownForms()
+multilabel_margin_loss_forward_default_forms = KnownForms("TTV", losses_kernels.multilabel_margin_loss, (-1, 0, 1, 2))
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)

@@ -10,7 +10,7 @@ from opwright_kernels import dropout as dropout_kernels
 from opwright_kernels import embedding as embedding_kernels
 from opwright_kernels import normalization as normalization_kernels
 
-_softmax_default_forms = KnownForms()
+_softmax_default_forms = KnownForms("TVV", normalization_kernels.softmax, (-1, 0, 1, 2))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
@@ -25,7 +25,7 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return known_result(form, normalization_kernels.softmax(np, self_, dim, half_to_float), self_)
 
 
-_log_softmax_default_forms = KnownForms()
+_log_softmax_default_forms = KnownForms("TVV", normalization_kernels.log_softmax, (-1, 0, 1, 2))
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
@@ -40,7 +40,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return known_result(form, normalization_kernels.log_softmax(np, self_, dim, half_to_float), self_)
 
 
-embedding_default_forms = KnownForms()
+embedding_default_forms = KnownForms("TT...", embedding_kernels.embedding, (-1, 0, 1, 2, 3, 4))
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -68,7 +68,7 @@ def embedding_default(
     )
 
 
-embedding_renorm_default_forms = KnownForms()
+embedding_renorm_default_forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3))
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
@@ -89,7 +89,7 @@ def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, nor
     )
 
 
-native_dropout_default_forms = KnownForms()
+native_dropout_default_forms = KnownForms("TNV", dropout_kernels.native_dropout, (-1, 0, 1, 2))
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)

@@ -8,7 +8,7 @@ import numpy as np
 from opwright.abi import KnownForms, Tensor, cast_operands, known_result, new_result, results_of, rules
 from opwright_kernels import normalization as normalization_kernels
 
-native_layer_norm_default_forms = KnownForms()
+native_layer_norm_default_forms = KnownForms("TIOO.", normalization_kernels.layer_norm, (-1, 0, 1, 2, 3, 4))
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -50,7 +50,9 @@ def native_layer_norm_default(
     )
 
 
-native_group_norm_default_forms = KnownForms()
+native_group_norm_default_forms = KnownForms(
+    "TOOVVVV.", normalization_kernels.group_norm_of_rows, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
@@ -98,7 +100,9 @@ def native_group_norm_default(
     )
 
 
-_native_batch_norm_legit_functional_forms = KnownForms()
+_native_batch_norm_legit_functional_forms = KnownForms(
+    "TOOTTV..", normalization_kernels.batch_norm_with_running, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor

@@ -396,7 +396,7 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return rsub_Scalar(wrap(self), other, alpha).array
 
 
-mul_Tensor_forms = KnownForms()
+mul_Tensor_forms = KnownForms("TT", np.multiply, (0, 1))
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -450,7 +450,7 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_Tensor(wrap(self), wrap(other)).array
 
 
-mul_Scalar_forms = KnownForms()
+mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -502,7 +502,7 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return mul_Scalar(wrap(self), other).array
 
 
-div_Tensor_forms = KnownForms()
+div_Tensor_forms = KnownForms("TT", np.true_divide, (0, 1))
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -565,7 +565,7 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return div_Tensor(wrap(self), wrap(other)).array
 
 
-div_Scalar_forms = KnownForms()
+div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -626,7 +626,7 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return div_Scalar(wrap(self), other).array
 
 
-div_Tensor_mode_forms = KnownForms()
+div_Tensor_mode_forms = KnownForms("TTV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -682,7 +682,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     return out
 
 
-div_Scalar_mode_forms = KnownForms()
+div_Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
@@ -697,7 +697,7 @@ def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tens
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other, rounding_mode), self_)
 
 
-floor_divide_default_forms = KnownForms()
+floor_divide_default_forms = KnownForms("TT", arithmetic_kernels.floor_divide, (-1, 0, 1))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
@@ -758,7 +758,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-floor_divide_Scalar_forms = KnownForms()
+floor_divide_Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1))
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
@@ -778,7 +778,7 @@ def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other), self_)
 
 
-remainder_Tensor_forms = KnownForms()
+remainder_Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
@@ -799,7 +799,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
 
 
-remainder_Scalar_forms = KnownForms()
+remainder_Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
@@ -819,7 +819,7 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
 
 
-remainder_Scalar_Tensor_forms = KnownForms()
+remainder_Scalar_Tensor_forms = KnownForms("NT", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -839,7 +839,7 @@ def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self, other_), other_)
 
 
-pow_Tensor_Tensor_forms = KnownForms()
+pow_Tensor_Tensor_forms = KnownForms("TT", arithmetic_kernels.power, (-1, 0, 1))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
@@ -900,7 +900,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     return out
 
 
-pow_Tensor_Scalar_forms = KnownForms()
+pow_Tensor_Scalar_forms = KnownForms("TN", arithmetic_kernels.power_scalar, (-1, 0, 1))
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
@@ -953,7 +953,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
     return out
 
 
-pow_Scalar_forms = KnownForms()
+pow_Scalar_forms = KnownForms("NT", arithmetic_kernels.power, (-1, 0, 1))
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
@@ -968,7 +968,7 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.power(np, self, exponent_), exponent_)
 
 
-maximum_default_forms = KnownForms()
+maximum_default_forms = KnownForms("TT", np.maximum, (0, 1))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -1027,7 +1027,7 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return maximum_default(wrap(self), wrap(other)).array
 
 
-minimum_default_forms = KnownForms()
+minimum_default_forms = KnownForms("TT", np.minimum, (0, 1))
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -1086,7 +1086,7 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return minimum_default(wrap(self), wrap(other)).array
 
 
-atan2_default_forms = KnownForms()
+atan2_default_forms = KnownForms("TT", np.arctan2, (0, 1))
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -1149,7 +1149,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return atan2_default(wrap(self), wrap(other)).array
 
 
-clamp_default_forms = KnownForms()
+clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2))
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -1164,7 +1164,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
 
 
-clamp_Tensor_forms = KnownForms()
+clamp_Tensor_forms = KnownForms("TOO", arithmetic_kernels.clamp, (-1, 0, 1, 2))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -1187,7 +1187,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
 
 
-fmod_Tensor_forms = KnownForms()
+fmod_Tensor_forms = KnownForms("TT", arithmetic_kernels.fmod, (-1, 0, 1))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1203,7 +1203,7 @@ def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
 
 
-fmod_Scalar_forms = KnownForms()
+fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1218,7 +1218,7 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
 
 
-fmax_default_forms = KnownForms()
+fmax_default_forms = KnownForms("TT", np.fmax, (0, 1))
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -1281,7 +1281,7 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return fmax_default(wrap(self), wrap(other)).array
 
 
-fmin_default_forms = KnownForms()
+fmin_default_forms = KnownForms("TT", np.fmin, (0, 1))
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -1344,7 +1344,7 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return fmin_default(wrap(self), wrap(other)).array
 
 
-hypot_default_forms = KnownForms()
+hypot_default_forms = KnownForms("TT", np.hypot, (0, 1))
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -1402,7 +1402,7 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return hypot_default(wrap(self), wrap(other)).array
 
 
-copysign_Tensor_forms = KnownForms()
+copysign_Tensor_forms = KnownForms("TT", np.copysign, (0, 1))
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1465,7 +1465,7 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return copysign_Tensor(wrap(self), wrap(other)).array
 
 
-copysign_Scalar_forms = KnownForms()
+copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1))
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1526,7 +1526,7 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return copysign_Scalar(wrap(self), other).array
 
 
-nextafter_default_forms = KnownForms()
+nextafter_default_forms = KnownForms("TT", np.nextafter, (0, 1))
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -1589,7 +1589,7 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return nextafter_default(wrap(self), wrap(other)).array
 
 
-heaviside_default_forms = KnownForms()
+heaviside_default_forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1))
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -1610,7 +1610,7 @@ def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
 
 
-logaddexp_default_forms = KnownForms()
+logaddexp_default_forms = KnownForms("TT", arithmetic_kernels.logaddexp, (-1, 0, 1))
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
@@ -1631,7 +1631,7 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
 
 
-logaddexp2_default_forms = KnownForms()
+logaddexp2_default_forms = KnownForms("TT", np.logaddexp2, (0, 1))
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1694,7 +1694,7 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logaddexp2_default(wrap(self), wrap(other)).array
 
 
-gcd_default_forms = KnownForms()
+gcd_default_forms = KnownForms("TT", np.gcd, (0, 1))
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1752,7 +1752,7 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return gcd_default(wrap(self), wrap(other)).array
 
 
-lcm_default_forms = KnownForms()
+lcm_default_forms = KnownForms("TT", np.lcm, (0, 1))
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1810,7 +1810,7 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lcm_default(wrap(self), wrap(other)).array
 
 
-clamp_min_default_forms = KnownForms()
+clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1))
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1867,7 +1867,7 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     return clamp_min_default(wrap(self), min).array
 
 
-clamp_min_Tensor_forms = KnownForms()
+clamp_min_Tensor_forms = KnownForms("TT", np.maximum, (0, 1))
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1926,7 +1926,7 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
-clamp_max_default_forms = KnownForms()
+clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1))
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1983,7 +1983,7 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     return clamp_max_default(wrap(self), max).array
 
 
-clamp_max_Tensor_forms = KnownForms()
+clamp_max_Tensor_forms = KnownForms("TT", np.minimum, (0, 1))
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -2042,7 +2042,7 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
-lerp_Scalar_forms = KnownForms()
+lerp_Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2))
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -2063,7 +2063,7 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight), self_, end_)
 
 
-lerp_Tensor_forms = KnownForms()
+lerp_Tensor_forms = KnownForms("TTT", arithmetic_kernels.lerp, (-1, 0, 1, 2))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
@@ -2096,7 +2096,7 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
 
 
-addcmul_default_forms = KnownForms()
+addcmul_default_forms = KnownForms("TTTN", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -2137,7 +2137,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     )
 
 
-addcdiv_default_forms = KnownForms()
+addcdiv_default_forms = KnownForms("TTTN", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -2178,7 +2178,7 @@ def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     )
 
 
-ldexp_Tensor_forms = KnownForms()
+ldexp_Tensor_forms = KnownForms("TT", arithmetic_kernels.ldexp, (-1, 0, 1))
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2194,7 +2194,7 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
 
 
-where_self_forms = KnownForms()
+where_self_forms = KnownForms("TTT", np.where, (0, 1, 2))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
@@ -2225,7 +2225,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-where_ScalarSelf_forms = KnownForms()
+where_ScalarSelf_forms = KnownForms("TNT", np.where, (0, 1, 2))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
@@ -2254,7 +2254,7 @@ def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
         raise
 
 
-where_ScalarOther_forms = KnownForms()
+where_ScalarOther_forms = KnownForms("TTN", np.where, (0, 1, 2))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
@@ -2283,7 +2283,7 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
         raise
 
 
-where_Scalar_forms = KnownForms()
+where_Scalar_forms = KnownForms("TNN", np.where, (0, 1, 2))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor

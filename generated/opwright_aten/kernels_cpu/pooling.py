@@ -8,7 +8,7 @@ import numpy as np
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import pooling as pooling_kernels
 
-max_pool2d_with_indices_default_forms = KnownForms()
+max_pool2d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool2d, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -114,7 +114,7 @@ def max_pool2d_with_indices_out(
     return out, indices
 
 
-max_pool3d_with_indices_default_forms = KnownForms()
+max_pool3d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool3d, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
@@ -220,7 +220,7 @@ def max_pool3d_with_indices_out(
     return out, indices
 
 
-avg_pool2d_default_forms = KnownForms()
+avg_pool2d_default_forms = KnownForms("TIIIV.V", pooling_kernels.avg_pool2d, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
@@ -281,7 +281,7 @@ def avg_pool2d_default(
     )
 
 
-avg_pool3d_default_forms = KnownForms()
+avg_pool3d_default_forms = KnownForms("TIIIV.V", pooling_kernels.avg_pool3d, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
@@ -342,7 +342,7 @@ def avg_pool3d_default(
     )
 
 
-_adaptive_avg_pool2d_default_forms = KnownForms()
+_adaptive_avg_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
 
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
@@ -361,7 +361,7 @@ def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
 
 
-_adaptive_avg_pool3d_default_forms = KnownForms()
+_adaptive_avg_pool3d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
@@ -380,7 +380,7 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
 
 
-adaptive_max_pool2d_default_forms = KnownForms()
+adaptive_max_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_max_pool, (-1, 0, 1))
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
@@ -417,7 +417,7 @@ def adaptive_max_pool2d_out(
     return out, indices
 
 
-adaptive_max_pool3d_default_forms = KnownForms()
+adaptive_max_pool3d_default_forms = KnownForms("TI", pooling_kernels.adaptive_max_pool, (-1, 0, 1))
 
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)

@@ -9,7 +9,7 @@ from opwright.abi import Device, DType, Generator, KnownForms, Layout, Plan, Ten
 from opwright_kernels import distributions as distributions_kernels
 from opwright_kernels import random as random_kernels
 
-randperm_generator_forms = KnownForms()
+randperm_generator_forms = KnownForms("V.V.V.", random_kernels.randperm, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -29,7 +29,7 @@ def randperm_generator(
     return known_result(form, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
 
 
-uniform_default_forms = KnownForms()
+uniform_default_forms = KnownForms("TNN.", random_kernels.uniform, (-1, 0, 1, 2, 3))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
@@ -44,7 +44,7 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return known_result(form, random_kernels.uniform(np, self_, from_, to, generator), self_)
 
 
-normal_functional_forms = KnownForms()
+normal_functional_forms = KnownForms("T.N.", random_kernels.normal, (-1, 0, 1, 2, 3))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
@@ -97,7 +97,7 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
     return out
 
 
-exponential_default_forms = KnownForms()
+exponential_default_forms = KnownForms("TN.", distributions_kernels.exponential, (-1, 0, 1, 2))
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
@@ -112,7 +112,7 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     return known_result(form, distributions_kernels.exponential(np, self_, lambd, generator), self_)
 
 
-geometric_default_forms = KnownForms()
+geometric_default_forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
@@ -127,7 +127,7 @@ def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Te
     return known_result(form, distributions_kernels.geometric(np, self_, p, generator), self_)
 
 
-cauchy_default_forms = KnownForms()
+cauchy_default_forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -142,7 +142,7 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     return known_result(form, distributions_kernels.cauchy(np, self_, median, sigma, generator), self_)
 
 
-log_normal_default_forms = KnownForms()
+log_normal_default_forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
@@ -157,7 +157,7 @@ def log_normal_default(self: Tensor, mean: float, std: float, generator: Generat
     return known_result(form, distributions_kernels.log_normal(np, self_, mean, std, generator), self_)
 
 
-random_from_forms = KnownForms()
+random_from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
@@ -172,7 +172,7 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     return known_result(form, random_kernels.random_between(np, self_, from_, to, generator), self_)
 
 
-random_to_forms = KnownForms()
+random_to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
@@ -187,7 +187,7 @@ def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     return known_result(form, random_kernels.random_below(np, self_, to, generator), self_)
 
 
-random_default_forms = KnownForms()
+random_default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -202,7 +202,7 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     return known_result(form, random_kernels.random_of_dtype(np, self_, generator), self_)
 
 
-bernoulli_default_forms = KnownForms()
+bernoulli_default_forms = KnownForms("T.", random_kernels.bernoulli, (-1, 0, 1))
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
@@ -221,7 +221,7 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     return known_result(form, random_kernels.bernoulli(np, self_, generator), self_)
 
 
-bernoulli_p_forms = KnownForms()
+bernoulli_p_forms = KnownForms("TN.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
@@ -274,7 +274,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
     return out
 
 
-bernoulli_Tensor_forms = KnownForms()
+bernoulli_Tensor_forms = KnownForms("TT.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
@@ -294,7 +294,7 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_, p_)
 
 
-poisson_default_forms = KnownForms()
+poisson_default_forms = KnownForms("T.", distributions_kernels.poisson, (-1, 0, 1))
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
@@ -313,7 +313,7 @@ def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
     return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
 
 
-binomial_default_forms = KnownForms()
+binomial_default_forms = KnownForms("TT.", distributions_kernels.binomial, (-1, 0, 1, 2))
 
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
@@ -329,7 +329,7 @@ def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -
     return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
 
 
-multinomial_default_forms = KnownForms()
+multinomial_default_forms = KnownForms("TVV.", distributions_kernels.multinomial, (-1, 0, 1, 2, 3))
 
 
 # multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor

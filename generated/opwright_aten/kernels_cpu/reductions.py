@@ -11,7 +11,7 @@ from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_r
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
 
-sum_default_forms = KnownForms()
+sum_default_forms = KnownForms("TV", np.ndarray.sum, (0,))
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -34,7 +34,7 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
         raise
 
 
-sum_dim_IntList_forms = KnownForms()
+sum_dim_IntList_forms = KnownForms("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -53,7 +53,7 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     return known_result(form, reductions_kernels.total(np, self_, dim, keepdim, dtype), self_)
 
 
-prod_default_forms = KnownForms()
+prod_default_forms = KnownForms("TV", reductions_kernels.whole_product, (-1, 0, 1))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -72,7 +72,7 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     return known_result(form, reductions_kernels.whole_product(np, self_, dtype), self_)
 
 
-prod_dim_int_forms = KnownForms()
+prod_dim_int_forms = KnownForms("TVVV", reductions_kernels.product, (-1, 0, 1, 2, 3))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -91,7 +91,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
     return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
 
 
-mean_default_forms = KnownForms()
+mean_default_forms = KnownForms("TV", np.ndarray.mean, (0,))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -137,7 +137,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         raise
 
 
-mean_dim_forms = KnownForms()
+mean_dim_forms = KnownForms("TIVV", reductions_kernels.average, (-1, 0, 1, 2, 3))
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -156,7 +156,7 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     return known_result(form, reductions_kernels.average(np, self_, dim, keepdim, dtype), self_)
 
 
-amax_default_forms = KnownForms()
+amax_default_forms = KnownForms("TIV", reductions_kernels.largest, (-1, 0, 1, 2))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
@@ -175,7 +175,7 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.largest(np, self_, dim, keepdim), self_)
 
 
-amin_default_forms = KnownForms()
+amin_default_forms = KnownForms("TIV", reductions_kernels.smallest, (-1, 0, 1, 2))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
@@ -194,7 +194,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.smallest(np, self_, dim, keepdim), self_)
 
 
-any_default_forms = KnownForms()
+any_default_forms = KnownForms("T", np.ndarray.any, (0,))
 
 
 # any(Tensor self) -> Tensor
@@ -236,7 +236,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
-any_dim_forms = KnownForms()
+any_dim_forms = KnownForms("TVV", reductions_kernels.truth_of_any, (-1, 0, 1, 2))
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -251,7 +251,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
 
 
-any_dims_forms = KnownForms()
+any_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_any, (-1, 0, 1, 2))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
@@ -266,7 +266,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
 
 
-all_default_forms = KnownForms()
+all_default_forms = KnownForms("T", np.ndarray.all, (0,))
 
 
 # all(Tensor self) -> Tensor
@@ -308,7 +308,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
-all_dim_forms = KnownForms()
+all_dim_forms = KnownForms("TVV", reductions_kernels.truth_of_all, (-1, 0, 1, 2))
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -323,7 +323,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
 
 
-all_dims_forms = KnownForms()
+all_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_all, (-1, 0, 1, 2))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
@@ -338,7 +338,7 @@ def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
 
 
-argmax_default_forms = KnownForms()
+argmax_default_forms = KnownForms("TVV", reductions_kernels.position_of_largest, (-1, 0, 1, 2))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -357,7 +357,7 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.position_of_largest(np, self_, dim, keepdim), self_)
 
 
-argmin_default_forms = KnownForms()
+argmin_default_forms = KnownForms("TVV", reductions_kernels.position_of_smallest, (-1, 0, 1, 2))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -376,7 +376,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.position_of_smallest(np, self_, dim, keepdim), self_)
 
 
-max_default_forms = KnownForms()
+max_default_forms = KnownForms("T", np.ndarray.max, (0,))
 
 
 # max(Tensor self) -> Tensor
@@ -422,7 +422,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
-max_dim_forms = KnownForms()
+max_dim_forms = KnownForms("TVV", reductions_kernels.largest_and_position, (-1, 0, 1, 2))
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -454,7 +454,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     return max, max_values
 
 
-min_default_forms = KnownForms()
+min_default_forms = KnownForms("T", np.ndarray.min, (0,))
 
 
 # min(Tensor self) -> Tensor
@@ -500,7 +500,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
-min_dim_forms = KnownForms()
+min_dim_forms = KnownForms("TVV", reductions_kernels.smallest_and_position, (-1, 0, 1, 2))
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -532,7 +532,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     return min, min_indices
 
 
-var_correction_forms = KnownForms()
+var_correction_forms = KnownForms("TI.V", reductions_kernels.variance, (-1, 0, 1, 2, 3))
 
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
@@ -551,7 +551,7 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return known_result(form, reductions_kernels.variance(np, self_, dim, correction, keepdim), self_)
 
 
-std_correction_forms = KnownForms()
+std_correction_forms = KnownForms("TI.V", reductions_kernels.deviation, (-1, 0, 1, 2, 3))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
@@ -570,7 +570,7 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return known_result(form, reductions_kernels.deviation(np, self_, dim, correction, keepdim), self_)
 
 
-nansum_default_forms = KnownForms()
+nansum_default_forms = KnownForms("TIVV", reductions_kernels.total_without_nan, (-1, 0, 1, 2, 3))
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -589,7 +589,7 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     return known_result(form, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), self_)
 
 
-count_nonzero_dim_IntList_forms = KnownForms()
+count_nonzero_dim_IntList_forms = KnownForms("TI", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
@@ -604,7 +604,7 @@ def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
 
 
-count_nonzero_default_forms = KnownForms()
+count_nonzero_default_forms = KnownForms("TV", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
@@ -619,7 +619,7 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
 
 
-logsumexp_default_forms = KnownForms()
+logsumexp_default_forms = KnownForms("TIV", reductions_kernels.logsumexp, (-1, 0, 1, 2))
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
@@ -634,7 +634,7 @@ def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
 
 
-aminmax_default_forms = KnownForms()
+aminmax_default_forms = KnownForms("TVV", reductions_kernels.smallest_and_largest, (-1, 0, 1, 2))
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -666,7 +666,7 @@ def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: 
     return min, max
 
 
-linalg_vector_norm_default_forms = KnownForms()
+linalg_vector_norm_default_forms = KnownForms("TNIVV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3, 4))
 
 
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
@@ -692,7 +692,7 @@ def linalg_vector_norm_default(
     return known_result(form, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), self_)
 
 
-norm_Scalar_forms = KnownForms()
+norm_Scalar_forms = KnownForms("TN", reductions_kernels.whole_norm, (-1, 0, 1))
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
@@ -707,7 +707,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     return known_result(form, reductions_kernels.whole_norm(np, self_, p), self_)
 
 
-norm_ScalarOpt_dtype_forms = KnownForms()
+norm_ScalarOpt_dtype_forms = KnownForms("TNV", reductions_kernels.whole_norm, (-1, 0, 1, 2))
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
@@ -722,7 +722,7 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     return known_result(form, reductions_kernels.whole_norm(np, self_, p, dtype), self_)
 
 
-norm_ScalarOpt_dim_forms = KnownForms()
+norm_ScalarOpt_dim_forms = KnownForms("TNIV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3))
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
@@ -737,7 +737,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim), self_)
 
 
-norm_ScalarOpt_dim_dtype_forms = KnownForms()
+norm_ScalarOpt_dim_dtype_forms = KnownForms("TNIVV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3, 4))
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
@@ -771,7 +771,7 @@ def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: D
     return out
 
 
-var_mean_correction_forms = KnownForms()
+var_mean_correction_forms = KnownForms("TI.V", reductions_kernels.variance_and_mean, (-1, 0, 1, 2, 3))
 
 
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
@@ -789,7 +789,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
-std_mean_correction_forms = KnownForms()
+std_mean_correction_forms = KnownForms("TI.V", reductions_kernels.deviation_and_mean, (-1, 0, 1, 2, 3))
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
@@ -807,7 +807,7 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
-cumsum_default_forms = KnownForms()
+cumsum_default_forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2))
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -822,7 +822,7 @@ def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return known_result(form, scans_kernels.running_total(np, self_, dim, dtype), self_)
 
 
-cumprod_default_forms = KnownForms()
+cumprod_default_forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -837,7 +837,7 @@ def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return known_result(form, scans_kernels.running_product(np, self_, dim, dtype), self_)
 
 
-cummax_default_forms = KnownForms()
+cummax_default_forms = KnownForms("TV", scans_kernels.running_largest, (-1, 0, 1))
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -868,7 +868,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     return values, indices
 
 
-cummin_default_forms = KnownForms()
+cummin_default_forms = KnownForms("TV", scans_kernels.running_smallest, (-1, 0, 1))
 
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -899,7 +899,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     return values, indices
 
 
-logcumsumexp_default_forms = KnownForms()
+logcumsumexp_default_forms = KnownForms("TV", scans_kernels.running_logsumexp, (-1, 0, 1))
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor

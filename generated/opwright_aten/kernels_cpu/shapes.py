@@ -22,7 +22,7 @@ from opwright.abi import (
 from opwright_kernels import padding as padding_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 
-flip_default_forms = KnownForms()
+flip_default_forms = KnownForms("TI", rearranging_kernels.flip, (-1, 0, 1))
 
 
 # flip(Tensor self, int[] dims) -> Tensor
@@ -37,7 +37,7 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     return known_result(form, rearranging_kernels.flip(np, self_, dims), self_)
 
 
-roll_default_forms = KnownForms()
+roll_default_forms = KnownForms("TII", rearranging_kernels.roll, (-1, 0, 1, 2))
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
@@ -52,7 +52,7 @@ def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     return known_result(form, rearranging_kernels.roll(np, self_, shifts, dims), self_)
 
 
-rot90_default_forms = KnownForms()
+rot90_default_forms = KnownForms("TVI", rearranging_kernels.rot90, (-1, 0, 1, 2))
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
@@ -67,7 +67,7 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     return known_result(form, rearranging_kernels.rot90(np, self_, k, dims), self_)
 
 
-channel_shuffle_default_forms = KnownForms()
+channel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.channel_shuffle, (-1, 0, 1))
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
@@ -82,7 +82,7 @@ def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     return known_result(form, rearranging_kernels.channel_shuffle(np, self_, groups), self_)
 
 
-pixel_shuffle_default_forms = KnownForms()
+pixel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_shuffle, (-1, 0, 1))
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
@@ -97,7 +97,7 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     return known_result(form, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), self_)
 
 
-pixel_unshuffle_default_forms = KnownForms()
+pixel_unshuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_unshuffle, (-1, 0, 1))
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
@@ -112,7 +112,7 @@ def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     return known_result(form, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), self_)
 
 
-narrow_copy_default_forms = KnownForms()
+narrow_copy_default_forms = KnownForms("TVVV", rearranging_kernels.narrow_copy, (-1, 0, 1, 2, 3))
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
@@ -127,7 +127,7 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     return known_result(form, rearranging_kernels.narrow_copy(np, self_, dim, start, length), self_)
 
 
-repeat_default_forms = KnownForms()
+repeat_default_forms = KnownForms("TI", rearranging_kernels.repeat, (-1, 0, 1))
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
@@ -147,7 +147,7 @@ def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor
     return wrap_result(rearranging_kernels.counted(np, repeats.array, output_size))
 
 
-block_diag_default_forms = KnownForms()
+block_diag_default_forms = KnownForms("L", rearranging_kernels.block_diag, (-1, 0))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -162,7 +162,7 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     return known_result(form, rearranging_kernels.block_diag(np, tensors_), *tensors_)
 
 
-diag_embed_default_forms = KnownForms()
+diag_embed_default_forms = KnownForms("TVVV", rearranging_kernels.diag_embed, (-1, 0, 1, 2, 3))
 
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
@@ -177,7 +177,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
     return known_result(form, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), self_)
 
 
-tril_indices_default_forms = KnownForms()
+tril_indices_default_forms = KnownForms("VVVV.V.", rearranging_kernels.tril_indices, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -201,7 +201,7 @@ def tril_indices_default(
     return known_result(form, rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
-triu_indices_default_forms = KnownForms()
+triu_indices_default_forms = KnownForms("VVVV.V.", rearranging_kernels.triu_indices, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -225,7 +225,7 @@ def triu_indices_default(
     return known_result(form, rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
-slice_scatter_default_forms = KnownForms()
+slice_scatter_default_forms = KnownForms("TTVVVV", rearranging_kernels.slice_scatter, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
@@ -246,7 +246,7 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     return known_result(form, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), self_, src_)
 
 
-select_scatter_default_forms = KnownForms()
+select_scatter_default_forms = KnownForms("TTVV", rearranging_kernels.select_scatter, (-1, 0, 1, 2, 3))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
@@ -262,7 +262,7 @@ def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> T
     return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
 
 
-diagonal_scatter_default_forms = KnownForms()
+diagonal_scatter_default_forms = KnownForms("TTVVV", rearranging_kernels.diagonal_scatter, (-1, 0, 1, 2, 3, 4))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
@@ -283,7 +283,7 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, 
     return known_result(form, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), self_, src_)
 
 
-constant_pad_nd_default_forms = KnownForms()
+constant_pad_nd_default_forms = KnownForms("TIN", padding_kernels.constant_pad, (-1, 0, 1, 2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
@@ -298,7 +298,7 @@ def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
     return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
 
 
-reflection_pad1d_default_forms = KnownForms()
+reflection_pad1d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -313,7 +313,7 @@ def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
-reflection_pad2d_default_forms = KnownForms()
+reflection_pad2d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
@@ -328,7 +328,7 @@ def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
-reflection_pad3d_default_forms = KnownForms()
+reflection_pad3d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
@@ -343,7 +343,7 @@ def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
-replication_pad1d_default_forms = KnownForms()
+replication_pad1d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -358,7 +358,7 @@ def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
 
 
-replication_pad2d_default_forms = KnownForms()
+replication_pad2d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
@@ -373,7 +373,7 @@ def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
 
 
-replication_pad3d_default_forms = KnownForms()
+replication_pad3d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor

@@ -12,7 +12,7 @@ from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
 
-sort_default_forms = KnownForms()
+sort_default_forms = KnownForms("TV.", sorting_kernels.sort, (-1, 0, 1, 2))
 
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
@@ -44,7 +44,7 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
     return values, indices
 
 
-sort_stable_forms = KnownForms()
+sort_stable_forms = KnownForms("T.V.", sorting_kernels.sort_stable, (-1, 0, 1, 2, 3))
 
 
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
@@ -83,7 +83,7 @@ def sort_values_stable(
     return values, indices
 
 
-topk_default_forms = KnownForms()
+topk_default_forms = KnownForms("TVV..", sorting_kernels.topk, (-1, 0, 1, 2, 3, 4))
 
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
@@ -123,7 +123,7 @@ def topk_values(
     return values, indices
 
 
-kthvalue_default_forms = KnownForms()
+kthvalue_default_forms = KnownForms("TVVV", sorting_kernels.kthvalue, (-1, 0, 1, 2, 3))
 
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -162,7 +162,7 @@ def kthvalue_values(
     return values, indices
 
 
-median_default_forms = KnownForms()
+median_default_forms = KnownForms("T", sorting_kernels.median, (-1, 0))
 
 
 # median(Tensor self) -> Tensor
@@ -177,7 +177,7 @@ def median_default(self: Tensor) -> Tensor:
     return known_result(form, sorting_kernels.median(np, self_), self_)
 
 
-median_dim_forms = KnownForms()
+median_dim_forms = KnownForms("TVV", sorting_kernels.median_and_position, (-1, 0, 1, 2))
 
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -209,7 +209,7 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
     return values, indices
 
 
-nanmedian_default_forms = KnownForms()
+nanmedian_default_forms = KnownForms("T", sorting_kernels.nanmedian, (-1, 0))
 
 
 # nanmedian(Tensor self) -> Tensor
@@ -224,7 +224,7 @@ def nanmedian_default(self: Tensor) -> Tensor:
     return known_result(form, sorting_kernels.nanmedian(np, self_), self_)
 
 
-nanmedian_dim_forms = KnownForms()
+nanmedian_dim_forms = KnownForms("TVV", sorting_kernels.nanmedian_and_position, (-1, 0, 1, 2))
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -262,7 +262,7 @@ def nanmedian_dim_values(
     return values, indices
 
 
-mode_default_forms = KnownForms()
+mode_default_forms = KnownForms("TVV", sorting_kernels.mode, (-1, 0, 1, 2))
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -361,7 +361,7 @@ def unique_dim_consecutive_default(
     return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
-searchsorted_Tensor_forms = KnownForms()
+searchsorted_Tensor_forms = KnownForms("TTVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -409,7 +409,7 @@ def searchsorted_Tensor(
     )
 
 
-searchsorted_Scalar_forms = KnownForms()
+searchsorted_Scalar_forms = KnownForms("TNVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -454,7 +454,7 @@ def searchsorted_Scalar(
     )
 
 
-bucketize_Tensor_forms = KnownForms()
+bucketize_Tensor_forms = KnownForms("TTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
 
 
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
@@ -478,7 +478,7 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
 
 
-bucketize_Scalar_forms = KnownForms()
+bucketize_Scalar_forms = KnownForms("NTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
 
 
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
@@ -499,7 +499,7 @@ def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Te
     return wrap_result(bins_kernels.bincount(np, self.array, weights_, minlength))
 
 
-histc_default_forms = KnownForms()
+histc_default_forms = KnownForms("TVNN", bins_kernels.histc, (-1, 0, 1, 2, 3))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -514,7 +514,7 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     return known_result(form, bins_kernels.histc(np, self_, bins, min, max), self_)
 
 
-histogram_bins_tensor_forms = KnownForms()
+histogram_bins_tensor_forms = KnownForms("TTO.", bins_kernels.histogram_between, (-1, 0, 1, 2, 3))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -565,7 +565,7 @@ def histogram_bins_tensor_out(
     return hist, bin_edges
 
 
-histogram_bin_ct_forms = KnownForms()
+histogram_bin_ct_forms = KnownForms("TVFO.", bins_kernels.histogram, (-1, 0, 1, 2, 3, 4))
 
 
 # histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->

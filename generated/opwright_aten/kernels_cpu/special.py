@@ -13,7 +13,7 @@ from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
 from opwright_kernels import special as special_kernels
 
-erf_default_forms = KnownForms()
+erf_default_forms = KnownForms("T", special_kernels.erf, (-1, 0))
 
 
 # erf(Tensor self) -> Tensor
@@ -28,7 +28,7 @@ def erf_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erf(np, self_), self_)
 
 
-erfc_default_forms = KnownForms()
+erfc_default_forms = KnownForms("T", special_kernels.erfc, (-1, 0))
 
 
 # erfc(Tensor self) -> Tensor
@@ -43,7 +43,7 @@ def erfc_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erfc(np, self_), self_)
 
 
-erfinv_default_forms = KnownForms()
+erfinv_default_forms = KnownForms("T", special_kernels.erfinv, (-1, 0))
 
 
 # erfinv(Tensor self) -> Tensor
@@ -58,7 +58,7 @@ def erfinv_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erfinv(np, self_), self_)
 
 
-special_erfcx_default_forms = KnownForms()
+special_erfcx_default_forms = KnownForms("T", special_kernels.erfcx, (-1, 0))
 
 
 # special_erfcx(Tensor self) -> Tensor
@@ -77,7 +77,7 @@ def special_erfcx_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erfcx(np, self_), self_)
 
 
-special_ndtri_default_forms = KnownForms()
+special_ndtri_default_forms = KnownForms("T", special_kernels.ndtri, (-1, 0))
 
 
 # special_ndtri(Tensor self) -> Tensor
@@ -96,7 +96,7 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.ndtri(np, self_), self_)
 
 
-special_log_ndtr_default_forms = KnownForms()
+special_log_ndtr_default_forms = KnownForms("T", special_kernels.log_ndtr, (-1, 0))
 
 
 # special_log_ndtr(Tensor self) -> Tensor
@@ -115,7 +115,7 @@ def special_log_ndtr_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.log_ndtr(np, self_), self_)
 
 
-lgamma_default_forms = KnownForms()
+lgamma_default_forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0))
 
 
 # lgamma(Tensor self) -> Tensor
@@ -130,7 +130,7 @@ def lgamma_default(self: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.lgamma(np, self_), self_)
 
 
-digamma_default_forms = KnownForms()
+digamma_default_forms = KnownForms("T", gamma_kernels.digamma, (-1, 0))
 
 
 # digamma(Tensor self) -> Tensor
@@ -145,7 +145,7 @@ def digamma_default(self: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.digamma(np, self_), self_)
 
 
-polygamma_default_forms = KnownForms()
+polygamma_default_forms = KnownForms("VT", gamma_kernels.polygamma, (-1, 0, 1))
 
 
 # polygamma(int n, Tensor self) -> Tensor
@@ -160,7 +160,7 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
 
 
-special_zeta_default_forms = KnownForms()
+special_zeta_default_forms = KnownForms("TT", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -181,7 +181,7 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
 
 
-special_zeta_self_scalar_forms = KnownForms()
+special_zeta_self_scalar_forms = KnownForms("NT", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -201,7 +201,7 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
 
 
-special_zeta_other_scalar_forms = KnownForms()
+special_zeta_other_scalar_forms = KnownForms("TN", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
@@ -221,7 +221,7 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
 
 
-i0_default_forms = KnownForms()
+i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
 
 
 # i0(Tensor self) -> Tensor
@@ -236,7 +236,7 @@ def i0_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i0(np, self_), self_)
 
 
-special_i0e_default_forms = KnownForms()
+special_i0e_default_forms = KnownForms("T", bessel_kernels.i0e, (-1, 0))
 
 
 # special_i0e(Tensor self) -> Tensor
@@ -255,7 +255,7 @@ def special_i0e_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i0e(np, self_), self_)
 
 
-special_i1_default_forms = KnownForms()
+special_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
 
 
 # special_i1(Tensor self) -> Tensor
@@ -274,7 +274,7 @@ def special_i1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i1(np, self_), self_)
 
 
-special_i1e_default_forms = KnownForms()
+special_i1e_default_forms = KnownForms("T", bessel_kernels.i1e, (-1, 0))
 
 
 # special_i1e(Tensor self) -> Tensor
@@ -293,7 +293,7 @@ def special_i1e_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i1e(np, self_), self_)
 
 
-special_modified_bessel_i0_default_forms = KnownForms()
+special_modified_bessel_i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
@@ -312,7 +312,7 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i0(np, self_), self_)
 
 
-special_modified_bessel_i1_default_forms = KnownForms()
+special_modified_bessel_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
 
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
@@ -331,7 +331,7 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i1(np, self_), self_)
 
 
-logit_default_forms = KnownForms()
+logit_default_forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1))
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -346,7 +346,7 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
 
 
-sinc_default_forms = KnownForms()
+sinc_default_forms = KnownForms("T", elementary_kernels.sinc, (-1, 0))
 
 
 # sinc(Tensor self) -> Tensor
@@ -361,7 +361,7 @@ def sinc_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.sinc(np, self_), self_)
 
 
-special_entr_default_forms = KnownForms()
+special_entr_default_forms = KnownForms("T", elementary_kernels.entr, (-1, 0))
 
 
 # special_entr(Tensor self) -> Tensor
@@ -380,7 +380,7 @@ def special_entr_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.entr(np, self_), self_)
 
 
-xlogy_Tensor_forms = KnownForms()
+xlogy_Tensor_forms = KnownForms("TT", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
@@ -441,7 +441,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-xlogy_Scalar_Self_forms = KnownForms()
+xlogy_Scalar_Self_forms = KnownForms("NT", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
@@ -480,7 +480,7 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-xlogy_Scalar_Other_forms = KnownForms()
+xlogy_Scalar_Other_forms = KnownForms("TN", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
@@ -538,7 +538,7 @@ def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-special_xlog1py_default_forms = KnownForms()
+special_xlog1py_default_forms = KnownForms("TT", elementary_kernels.xlog1py, (-1, 0, 1))
 
 
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
@@ -559,7 +559,7 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
 
 
-special_xlog1py_self_scalar_forms = KnownForms()
+special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1))
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -579,7 +579,7 @@ def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self, other_), other_)
 
 
-special_xlog1py_other_scalar_forms = KnownForms()
+special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1))
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor

@@ -30,7 +30,7 @@ DTYPES_IUF = plain_dtypes("iuf")
 DTYPES_IUFC = plain_dtypes("iufc")
 
 
-neg_default_forms = KnownForms()
+neg_default_forms = KnownForms("T", np.negative, (0,))
 
 
 # neg(Tensor self) -> Tensor
@@ -82,7 +82,7 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
     return neg_default(wrap(self)).array
 
 
-abs_default_forms = KnownForms()
+abs_default_forms = KnownForms("T", np.absolute, (0,))
 
 
 # abs(Tensor self) -> Tensor
@@ -142,7 +142,7 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
     return abs_default(wrap(self)).array
 
 
-exp_default_forms = KnownForms()
+exp_default_forms = KnownForms("T", np.exp, (0,))
 
 
 # exp(Tensor self) -> Tensor
@@ -198,7 +198,7 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     return exp_default(wrap(self)).array
 
 
-expm1_default_forms = KnownForms()
+expm1_default_forms = KnownForms("T", np.expm1, (0,))
 
 
 # expm1(Tensor self) -> Tensor
@@ -254,7 +254,7 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
     return expm1_default(wrap(self)).array
 
 
-log_default_forms = KnownForms()
+log_default_forms = KnownForms("T", np.log, (0,))
 
 
 # log(Tensor self) -> Tensor
@@ -310,7 +310,7 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
     return log_default(wrap(self)).array
 
 
-log1p_default_forms = KnownForms()
+log1p_default_forms = KnownForms("T", np.log1p, (0,))
 
 
 # log1p(Tensor self) -> Tensor
@@ -366,7 +366,7 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
     return log1p_default(wrap(self)).array
 
 
-log2_default_forms = KnownForms()
+log2_default_forms = KnownForms("T", np.log2, (0,))
 
 
 # log2(Tensor self) -> Tensor
@@ -422,7 +422,7 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
     return log2_default(wrap(self)).array
 
 
-sqrt_default_forms = KnownForms()
+sqrt_default_forms = KnownForms("T", np.sqrt, (0,))
 
 
 # sqrt(Tensor self) -> Tensor
@@ -478,7 +478,7 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     return sqrt_default(wrap(self)).array
 
 
-sin_default_forms = KnownForms()
+sin_default_forms = KnownForms("T", np.sin, (0,))
 
 
 # sin(Tensor self) -> Tensor
@@ -534,7 +534,7 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
     return sin_default(wrap(self)).array
 
 
-cos_default_forms = KnownForms()
+cos_default_forms = KnownForms("T", np.cos, (0,))
 
 
 # cos(Tensor self) -> Tensor
@@ -590,7 +590,7 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
     return cos_default(wrap(self)).array
 
 
-tan_default_forms = KnownForms()
+tan_default_forms = KnownForms("T", np.tan, (0,))
 
 
 # tan(Tensor self) -> Tensor
@@ -646,7 +646,7 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
     return tan_default(wrap(self)).array
 
 
-tanh_default_forms = KnownForms()
+tanh_default_forms = KnownForms("T", np.tanh, (0,))
 
 
 # tanh(Tensor self) -> Tensor
@@ -702,7 +702,7 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
     return tanh_default(wrap(self)).array
 
 
-reciprocal_default_forms = KnownForms()
+reciprocal_default_forms = KnownForms("T", np.reciprocal, (0,))
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -814,7 +814,7 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     return rsqrt_default(wrap(self)).array
 
 
-sigmoid_default_forms = KnownForms()
+sigmoid_default_forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0))
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -829,7 +829,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
 
 
-floor_default_forms = KnownForms()
+floor_default_forms = KnownForms("T", np.floor, (0,))
 
 
 # floor(Tensor self) -> Tensor
@@ -885,7 +885,7 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
     return floor_default(wrap(self)).array
 
 
-ceil_default_forms = KnownForms()
+ceil_default_forms = KnownForms("T", np.ceil, (0,))
 
 
 # ceil(Tensor self) -> Tensor
@@ -941,7 +941,7 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
     return ceil_default(wrap(self)).array
 
 
-trunc_default_forms = KnownForms()
+trunc_default_forms = KnownForms("T", np.trunc, (0,))
 
 
 # trunc(Tensor self) -> Tensor
@@ -997,7 +997,7 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
     return trunc_default(wrap(self)).array
 
 
-round_default_forms = KnownForms()
+round_default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0))
 
 
 # round(Tensor self) -> Tensor
@@ -1012,7 +1012,7 @@ def round_default(self: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
 
 
-round_decimals_forms = KnownForms()
+round_decimals_forms = KnownForms("T.", arithmetic_kernels.round_to_decimals, (-1, 0, 1))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
@@ -1027,7 +1027,7 @@ def round_decimals(self: Tensor, decimals: int) -> Tensor:
     return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
 
 
-sign_default_forms = KnownForms()
+sign_default_forms = KnownForms("T", arithmetic_kernels.sign, (-1, 0))
 
 
 # sign(Tensor self) -> Tensor
@@ -1042,7 +1042,7 @@ def sign_default(self: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.sign(np, self_), self_)
 
 
-asin_default_forms = KnownForms()
+asin_default_forms = KnownForms("T", np.arcsin, (0,))
 
 
 # asin(Tensor self) -> Tensor
@@ -1098,7 +1098,7 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
     return asin_default(wrap(self)).array
 
 
-acos_default_forms = KnownForms()
+acos_default_forms = KnownForms("T", np.arccos, (0,))
 
 
 # acos(Tensor self) -> Tensor
@@ -1154,7 +1154,7 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
     return acos_default(wrap(self)).array
 
 
-atan_default_forms = KnownForms()
+atan_default_forms = KnownForms("T", np.arctan, (0,))
 
 
 # atan(Tensor self) -> Tensor
@@ -1210,7 +1210,7 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
     return atan_default(wrap(self)).array
 
 
-sinh_default_forms = KnownForms()
+sinh_default_forms = KnownForms("T", np.sinh, (0,))
 
 
 # sinh(Tensor self) -> Tensor
@@ -1266,7 +1266,7 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
     return sinh_default(wrap(self)).array
 
 
-cosh_default_forms = KnownForms()
+cosh_default_forms = KnownForms("T", np.cosh, (0,))
 
 
 # cosh(Tensor self) -> Tensor
@@ -1322,7 +1322,7 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
     return cosh_default(wrap(self)).array
 
 
-asinh_default_forms = KnownForms()
+asinh_default_forms = KnownForms("T", np.arcsinh, (0,))
 
 
 # asinh(Tensor self) -> Tensor
@@ -1378,7 +1378,7 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
     return asinh_default(wrap(self)).array
 
 
-acosh_default_forms = KnownForms()
+acosh_default_forms = KnownForms("T", np.arccosh, (0,))
 
 
 # acosh(Tensor self) -> Tensor
@@ -1434,7 +1434,7 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
     return acosh_default(wrap(self)).array
 
 
-atanh_default_forms = KnownForms()
+atanh_default_forms = KnownForms("T", np.arctanh, (0,))
 
 
 # atanh(Tensor self) -> Tensor
@@ -1490,7 +1490,7 @@ def atanh_default_arrays(self: NDArray[Any]) -> Any:
     return atanh_default(wrap(self)).array
 
 
-exp2_default_forms = KnownForms()
+exp2_default_forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0))
 
 
 # exp2(Tensor self) -> Tensor
@@ -1505,7 +1505,7 @@ def exp2_default(self: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
 
 
-log10_default_forms = KnownForms()
+log10_default_forms = KnownForms("T", np.log10, (0,))
 
 
 # log10(Tensor self) -> Tensor
@@ -1673,7 +1673,7 @@ def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     return rad2deg_default(wrap(self)).array
 
 
-frac_default_forms = KnownForms()
+frac_default_forms = KnownForms("T", elementary_kernels.fractional_part, (-1, 0))
 
 
 # frac(Tensor self) -> Tensor
@@ -1688,7 +1688,7 @@ def frac_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
 
 
-sgn_default_forms = KnownForms()
+sgn_default_forms = KnownForms("T", elementary_kernels.sgn, (-1, 0))
 
 
 # sgn(Tensor self) -> Tensor
@@ -1703,7 +1703,7 @@ def sgn_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.sgn(np, self_), self_)
 
 
-angle_default_forms = KnownForms()
+angle_default_forms = KnownForms("T", elementary_kernels.angle, (-1, 0))
 
 
 # angle(Tensor self) -> Tensor
@@ -1718,7 +1718,7 @@ def angle_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.angle(np, self_), self_)
 
 
-_conj_physical_default_forms = KnownForms()
+_conj_physical_default_forms = KnownForms("T", elementary_kernels.conjugate, (-1, 0))
 
 
 # _conj_physical(Tensor self) -> Tensor
@@ -1733,7 +1733,7 @@ def _conj_physical_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.conjugate(np, self_), self_)
 
 
-nan_to_num_default_forms = KnownForms()
+nan_to_num_default_forms = KnownForms("T...", elementary_kernels.nan_to_num, (-1, 0, 1, 2, 3))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
@@ -1786,7 +1786,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-complex_default_forms = KnownForms()
+complex_default_forms = KnownForms("TT", elementary_kernels.complex_of_parts, (-1, 0, 1))
 
 
 # complex(Tensor real, Tensor imag) -> Tensor
@@ -1807,7 +1807,7 @@ def complex_default(real: Tensor, imag: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
 
 
-polar_default_forms = KnownForms()
+polar_default_forms = KnownForms("TT", elementary_kernels.complex_of_polar, (-1, 0, 1))
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
@@ -1875,7 +1875,7 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
     return relu_default(wrap(self)).array
 
 
-gelu_default_forms = KnownForms()
+gelu_default_forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1))
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor

@@ -8,7 +8,7 @@ import numpy as np
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
 from opwright_kernels import upsampling as upsampling_kernels
 
-upsample_nearest1d_default_forms = KnownForms()
+upsample_nearest1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2))
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
@@ -27,7 +27,7 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
 
 
-upsample_nearest2d_default_forms = KnownForms()
+upsample_nearest2d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3))
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -51,7 +51,7 @@ def upsample_nearest2d_default(
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
 
 
-upsample_nearest3d_default_forms = KnownForms()
+upsample_nearest3d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -81,7 +81,7 @@ def upsample_nearest3d_default(
     )
 
 
-_upsample_nearest_exact1d_default_forms = KnownForms()
+_upsample_nearest_exact1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2))
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
@@ -100,7 +100,9 @@ def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scal
     return known_result(form, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), self_)
 
 
-_upsample_nearest_exact2d_default_forms = KnownForms()
+_upsample_nearest_exact2d_default_forms = KnownForms(
+    "TI..", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2, 3)
+)
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -128,7 +130,9 @@ def _upsample_nearest_exact2d_default(
     )
 
 
-_upsample_nearest_exact3d_default_forms = KnownForms()
+_upsample_nearest_exact3d_default_forms = KnownForms(
+    "TI...", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2, 3, 4)
+)
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -158,7 +162,7 @@ def _upsample_nearest_exact3d_default(
     )
 
 
-upsample_linear1d_default_forms = KnownForms()
+upsample_linear1d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3))
 
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
@@ -178,7 +182,7 @@ def upsample_linear1d_default(
     return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
 
 
-upsample_bilinear2d_default_forms = KnownForms()
+upsample_bilinear2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -204,7 +208,7 @@ def upsample_bilinear2d_default(
     )
 
 
-upsample_trilinear3d_default_forms = KnownForms()
+upsample_trilinear3d_default_forms = KnownForms("TI....", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -231,7 +235,7 @@ def upsample_trilinear3d_default(
     )
 
 
-upsample_bicubic2d_default_forms = KnownForms()
+upsample_bicubic2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_cubic, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.plans.forms import Forms
+from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan
 
 __all__ = ["KnownForms"]
@@ -13,9 +13,27 @@ __all__ = ["KnownForms"]
 
 class KnownForms(Forms):
     """The forms of an operator's results by a key: one, or several in a tuple. Bounded, and emptied when the default
-    dtype changes."""
+    dtype changes.
 
-    __slots__ = ()
+    `kinds` has a letter for what the key has of each argument, `kernel` is the function on arrays, which gets the
+    arguments at `places` (-1: NumPy): what the compiled core needs (`runtime/fast/planned.c`). Without a
+    `kernel` the shim alone serves.
+    """
+
+    __slots__ = ("kernel", "kinds", "places")
+
+    def __init__(self, kinds: str = "", kernel: Callable[..., Any] | None = None, places: tuple[int, ...] = ()) -> None:
+        super().__init__()
+        self.kinds = kinds
+        self.kernel = kernel
+        self.places = places
+
+    def of_call(self, args: Sequence[Any]) -> tuple[Form, ...] | None:
+        """Return the forms that are kept for a call, or None where there are none or operands are cast."""
+        parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
+        found = self.get(parts[0] if len(parts) == 1 else tuple(parts))
+        forms = found if isinstance(found, tuple) else (found,)
+        return None if found is None or any(form.casts for form in forms) else forms
 
     def learn(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
         """Remember what the plans of a call say, and return it. `operands` are those that the call has.
@@ -36,3 +54,26 @@ class KnownForms(Forms):
 def _are_as_given(plan: Plan, operands: Sequence[Any]) -> bool:
     given = plan.given
     return len(given) == len(operands) and all(one is other for one, other in zip(given, operands, strict=True))
+
+
+def _key_parts(kind: str, value: Any) -> tuple[Any, ...]:
+    """Return what a generated shim has in its key of an argument."""
+    match kind:
+        case "T":
+            return _seen(value)
+        case "O":
+            return (None if value is None else _seen(value),)
+        case "L":
+            return (tuple(map(_seen, value)),)
+        case "I" | "F":
+            return (None if value is None else tuple(value),)
+        case "N":
+            return type(value), value
+        case "V":
+            return (value,)
+    return ()
+
+
+def _seen(tensor: Any) -> tuple[Any, ...]:
+    array = tensor.array
+    return array.shape, array.strides, array.dtype
