@@ -80,11 +80,12 @@ int form_traverse(Form *form, visitproc visit, void *arg);
 int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys);
 PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served);
 
-/* stub.c, kernel.c, recorder.c, planned.c */
+/* stub.c, kernel.c, recorder.c, planned.c, viewed.c */
 PyTypeObject *make_stub_type(PyObject *module);
 PyTypeObject *make_kernel_type(PyObject *module);
 PyTypeObject *make_recorder_type(PyObject *module);
 PyTypeObject *make_planned_type(PyObject *module);
+PyTypeObject *make_viewed_type(PyObject *module);
 PyObject *configure_recording(PyObject *module, PyObject *args);
 PyObject *next_sequence(PyObject *module, PyObject *unused);
 

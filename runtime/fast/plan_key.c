@@ -163,11 +163,6 @@ int64_t plan_key_hash(const PlanKey *key) {
     return (int64_t)hash;
 }
 
-int plan_entry_has(const PlanEntry *entry, const PlanKey *key, int64_t hash) {
-    return entry->hash == hash && entry->count == key->count &&
-           memcmp(entry->words, key->words, (size_t)key->count * sizeof(int64_t)) == 0;
-}
-
 /* Read a tuple of ints. Returns how many there are, or -1 with an exception. */
 static int read_sizes(PyObject *form, const char *name, Py_ssize_t *sizes) {
     PyObject *found = PyObject_GetAttrString(form, name);
@@ -207,8 +202,8 @@ static int read_form(PlannedResult *result, PyObject *form) {
     return 0;
 }
 
-/* Make the entry of a key: `forms` is a tuple of forms, or None where calls are the Python's. */
-PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash, PyObject *forms) {
+/* Make the entry of a key. Without results calls are the Python's. */
+PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     size_t size = (size_t)key->count * sizeof(int64_t);
     PlanEntry *entry = PyMem_Calloc(1, sizeof(PlanEntry));
     if (entry == NULL) {
@@ -221,30 +216,33 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash, PyObject *forms) {
     entry->words = PyMem_Malloc(size > 0 ? size : 1);
     entry->held = PyTuple_New(key->held_count);
     if (entry->words == NULL || entry->held == NULL) {
+        plan_entry_release(entry);
         PyErr_NoMemory();
-        goto error;
+        return NULL;
     }
     memcpy(entry->words, key->words, size);
     for (int i = 0; i < key->held_count; i++) {
         PyTuple_SET_ITEM(entry->held, i, Py_NewRef(key->held[i]));
     }
+    return entry;
+}
+
+/* Read a tuple of forms, or None. Returns -1 with an exception. */
+int plan_entry_read(PlanEntry *entry, PyObject *forms) {
     if (forms == Py_None) {
-        return entry;
+        return 0;
     }
     if (!PyTuple_CheckExact(forms) || PyTuple_GET_SIZE(forms) > MOST_RESULTS) {
         PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few forms");
-        goto error;
+        return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(forms); i++) {
         entry->results_count++;
         if (read_form(&entry->results[i], PyTuple_GET_ITEM(forms, i)) < 0) {
-            goto error;
+            return -1;
         }
     }
-    return entry;
-error:
-    plan_entry_release(entry);
-    return NULL;
+    return 0;
 }
 
 void plan_entry_release(PlanEntry *entry) {
@@ -259,4 +257,50 @@ void plan_entry_release(PlanEntry *entry) {
     Py_XDECREF(entry->held);
     PyMem_Free(entry->words);
     PyMem_Free(entry);
+}
+
+/* Return the place of a key's entry, which is empty where there is none. */
+static PlanEntry **place_of(PlanTable *table, const int64_t *words, int count, int64_t hash) {
+    size_t at = (size_t)hash & (PLAN_SLOTS - 1);
+    for (;; at = (at + 1) & (PLAN_SLOTS - 1)) {
+        const PlanEntry *entry = table->slots[at];
+        if (entry == NULL || (entry->hash == hash && entry->count == count &&
+                              memcmp(entry->words, words, (size_t)count * sizeof(int64_t)) == 0)) {
+            return &table->slots[at];
+        }
+    }
+}
+
+/* Return the entry of a key, borrowed, or NULL. Patience grows with each that is met again. */
+PlanEntry *plan_table_find(PlanTable *table, const PlanKey *key, int64_t hash) {
+    PlanEntry *entry = *place_of(table, key->words, key->count, hash);
+    table->patience += entry != NULL && table->patience < PATIENCE;
+    return entry;
+}
+
+/* Add an entry, which is taken. A full table is emptied before. */
+void plan_table_add(PlanTable *table, PlanEntry *entry) {
+    if (table->used * 2 >= PLAN_SLOTS) {
+        plan_table_clear(table);
+    }
+    PlanEntry **place = place_of(table, entry->words, entry->count, entry->hash);
+    if (*place != NULL) { /* another thread's, meanwhile */
+        plan_entry_release(entry);
+        return;
+    }
+    *place = entry;
+    table->used++;
+}
+
+/* Forget what was learned. Freeing may run Python, which must not find half a table. */
+void plan_table_clear(PlanTable *table) {
+    PlanEntry *former[PLAN_SLOTS];
+    memcpy(former, table->slots, sizeof former);
+    memset(table->slots, 0, sizeof table->slots);
+    table->used = 0;
+    for (int i = 0; i < PLAN_SLOTS; i++) {
+        if (former[i] != NULL) {
+            plan_entry_release(former[i]);
+        }
+    }
 }

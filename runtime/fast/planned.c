@@ -8,10 +8,7 @@
 
 #include <numpy/arrayobject.h>
 
-#define TABLE_SIZE 128 /* a power of two; half of it is used */
 #define MOST_PASSED (MOST_ARGUMENTS + 1)
-/* How many calls in a row may be new before learning stops: their arguments are never the same. */
-#define PATIENCE 64
 
 typedef struct {
     Function base;
@@ -23,9 +20,7 @@ typedef struct {
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
     signed char passed[MOST_PASSED]; /* the places of what the kernel is given */
-    int patience;
-    int used;
-    PlanEntry *table[TABLE_SIZE];
+    PlanTable table;
 } Planned;
 
 static PyTypeObject *planned_type = NULL;
@@ -39,24 +34,11 @@ static int planned_traverse(PyObject *self, visitproc visit, void *arg) {
     return function_traverse(self, visit, arg);
 }
 
-/* Forget what was learned. Freeing may run Python, which must not find half a table. */
-static void forget(Planned *planned) {
-    PlanEntry *former[TABLE_SIZE];
-    memcpy(former, planned->table, sizeof former);
-    memset(planned->table, 0, sizeof planned->table);
-    planned->used = 0;
-    for (int i = 0; i < TABLE_SIZE; i++) {
-        if (former[i] != NULL) {
-            plan_entry_release(former[i]);
-        }
-    }
-}
-
 static void planned_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Planned *planned = (Planned *)self;
     PyObject_GC_UnTrack(self);
-    forget(planned);
+    plan_table_clear(&planned->table);
     Py_CLEAR(planned->kernel);
     Py_CLEAR(planned->first);
     Py_CLEAR(planned->learn);
@@ -64,15 +46,6 @@ static void planned_dealloc(PyObject *self) {
     (void)function_clear(self);
     type->tp_free(self);
     Py_DECREF(type);
-}
-
-/* Return where the entry of a key is, or would be. */
-static PlanEntry **find(Planned *planned, const PlanKey *key, int64_t hash) {
-    size_t at = (size_t)hash & (TABLE_SIZE - 1);
-    while (planned->table[at] != NULL && !plan_entry_has(planned->table[at], key, hash)) {
-        at = (at + 1) & (TABLE_SIZE - 1);
-    }
-    return &planned->table[at];
 }
 
 /* Remember what Python found out for a call that it served. Returns -1 for an interrupt: other errors mean that calls
@@ -88,7 +61,11 @@ static int remember(Planned *planned, PyObject *const *args, const PlanKey *key,
         Py_DECREF(given);
     }
     if (forms != NULL) {
-        entry = plan_entry_new(key, hash, forms);
+        entry = plan_entry_new(key, hash);
+        if (entry != NULL && plan_entry_read(entry, forms) < 0) {
+            plan_entry_release(entry);
+            entry = NULL;
+        }
         Py_DECREF(forms);
     }
     if (entry == NULL) {
@@ -98,16 +75,7 @@ static int remember(Planned *planned, PyObject *const *args, const PlanKey *key,
         PyErr_Clear();
         return 0;
     }
-    if (planned->used * 2 >= TABLE_SIZE) {
-        forget(planned);
-    }
-    PlanEntry **place = find(planned, key, hash);
-    if (*place != NULL) { /* another thread, meanwhile */
-        plan_entry_release(entry);
-        return 0;
-    }
-    *place = entry;
-    planned->used++;
+    plan_table_add(&planned->table, entry);
     return 0;
 }
 
@@ -265,18 +233,17 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
         return PyObject_Vectorcall(planned->base.function, args, flagged, names);
     }
     int64_t hash = plan_key_hash(&key);
-    PlanEntry *entry = *find(planned, &key, hash);
+    PlanEntry *entry = plan_table_find(&planned->table, &key, hash);
     if (entry == NULL) {
         PyObject *result = PyObject_Vectorcall(planned->base.function, args, flagged, names);
-        if (result != NULL && planned->patience > 0) {
-            planned->patience--;
+        if (result != NULL && planned->table.patience > 0) {
+            planned->table.patience--;
             if (plan_key_read(&key, planned->kinds, args) && remember(planned, args, &key, plan_key_hash(&key)) < 0) {
                 Py_CLEAR(result);
             }
         }
         return result;
     }
-    planned->patience += planned->patience < PATIENCE;
     if (entry->results_count > 0) {
         entry->uses++;
         PyObject *result = serve(planned, entry, args);
@@ -337,7 +304,7 @@ static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     made->wrap = Py_NewRef(wrap);
     made->total = (Py_ssize_t)strlen(kinds);
     memcpy(made->kinds, kinds, strlen(kinds) + 1);
-    made->patience = PATIENCE;
+    made->table.patience = PATIENCE;
     if (read_places(made, places) < 0) {
         Py_DECREF(made);
         return NULL;
@@ -347,7 +314,7 @@ static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 static PyObject *planned_clear(PyObject *self, PyObject *unused) {
     (void)unused;
-    forget((Planned *)self);
+    plan_table_clear(&((Planned *)self)->table);
     Py_RETURN_NONE;
 }
 
@@ -361,7 +328,7 @@ static PyMethodDef planned_methods[] = {
 static PyMemberDef planned_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Planned, base.call), READONLY, NULL},
     {"python", T_OBJECT, offsetof(Planned, base.function), READONLY, NULL},
-    {"known", T_INT, offsetof(Planned, used), READONLY, NULL},
+    {"known", T_INT, offsetof(Planned, table.used), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -21,6 +21,7 @@ from opwright.dispatch.kernel_forms import Lazy
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
+from opwright.plans.known import KnownForms, KnownViews
 from opwright.testing.closeness import TOLERANCES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -36,16 +37,18 @@ def fast_kernels() -> Iterator[tuple[Operator, Lazy]]:
                 yield operator, kernel
 
 
-def known_kernels() -> Iterator[tuple[Operator, Lazy, dict[Any, Any]]]:
-    """Kernels that keep their plans, and what keeps them."""
+def loaded_kernels() -> Iterator[tuple[Operator, Lazy]]:
     for operator in registry.operators.values():
         for registration in operator.registrations.get(DispatchKey.CPU, ()):
             kernel = registration.kernel
             if type(kernel) is Lazy and not kernel.is_composite and operator.name.startswith("aten::"):
                 kernel.load()
-                forms = getattr(sys.modules[kernel.module], f"{kernel.general}_forms", None)
-                if forms is not None:
-                    yield operator, kernel, forms
+                yield operator, kernel
+
+
+def forms_of(kernel: Lazy) -> KnownForms | KnownViews | None:
+    found: KnownForms | KnownViews | None = getattr(sys.modules[kernel.module], f"{kernel.general}_forms", None)
+    return found
 
 
 def operands(operator: Operator) -> Iterator[list[Any]]:
@@ -129,9 +132,11 @@ def seeded(function: Any, operator: Operator, sample: Sample) -> Any:
 def test_known_plans_are_those_made_anew() -> None:
     """The first call plans, the second finds the plan: both give the same, also beside plans of all other samples."""
     wrong, count, operators = [], 0, 0
-    for operator, kernel, forms in known_kernels():
-        name = operator.name.removeprefix("aten::")
-        if functional_of(name) in NO_SAMPLES or name.startswith("empty"):  # (whose values are any)
+    for operator, kernel in loaded_kernels():
+        name, forms = operator.name.removeprefix("aten::"), forms_of(kernel)
+        if (
+            not isinstance(forms, KnownForms) or functional_of(name) in NO_SAMPLES or name.startswith("empty")
+        ):  # (whose values are any)
             continue
         before = count
         general: Any = kernel.loaded.general
@@ -150,3 +155,35 @@ def test_known_plans_are_those_made_anew() -> None:
         operators += count > before
     assert operators > 400 and count > 10_000, (operators, count)
     assert not wrong, f"{len(wrong)} of {count} wrong\n" + "\n".join(wrong[:20])
+
+
+def lies(result: Any) -> Any:
+    return (result.shape, result.array.strides, result.keys, result.array.__array_interface__["data"])
+
+
+def test_views_lie_where_their_kernel_puts_them() -> None:
+    """The compiled core makes views of what it has seen itself; the Python calls the kernel."""
+    wrong, count = [], 0
+    for operator, kernel in loaded_kernels():
+        name = operator.name.removeprefix("aten::")
+        if not isinstance(forms_of(kernel), KnownViews) or functional_of(name) in NO_SAMPLES:
+            continue
+        general: Any = kernel.loaded.general
+        python = getattr(general, "python", general)
+        for sample in islice(samples_of(name), 40):
+            kwargs = {key: as_tensors(value) for key, value in sample.kwargs.items()}
+            args = operator.signature.bind(as_tensors(sample.args), kwargs)
+            try:
+                wanted = lies(python(*args))
+            except Exception as error:
+                wanted = type(error)
+            for _ in range(3):
+                count += 1
+                try:
+                    found = lies(general(*args))
+                except Exception as error:
+                    found = type(error)
+                if found != wanted:
+                    wrong.append(f"{operator.name}{sample}: {found}, not {wanted}")
+    assert count > 300
+    assert not wrong, "\n".join(wrong[:20])

@@ -18,7 +18,7 @@ from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, 
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.known import known_forms
-from opwright_codegen.targets.known_facts import known_facts
+from opwright_codegen.targets.known_facts import known_facts, view_kinds
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
@@ -99,7 +99,7 @@ def context(
         general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        forms = known_forms(general, found.known) if found.known is not None else ""
+        forms = known_forms(general)
         shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
@@ -161,7 +161,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
             namer.claim(f"{stub}_dense") if facts is not None else "",
             namer.claim(f"{stub}_arrays") if has_arrays else "",
             facts,
-            namer.claim(f"{stub}_forms") if known is not None else "",
+            namer.claim(f"{stub}_forms") if known is not None or view_kinds(binding, backend.key) else "",
             known,
         )
     return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind
+from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind, view_kinds
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.layout import bracketed, formula_lines, hugged, quoted, returned
 
@@ -28,9 +28,14 @@ def known_statements(shim: ShimBuilder, meta: Plans, facts: KnownFacts) -> list[
     return _KnownShim(shim, meta, facts).statements()
 
 
-def known_forms(shim: ShimBuilder, facts: KnownFacts) -> str:
-    """Return the line that makes what keeps the plans. Where the kernel is a function of arrays by itself, it says what
+def known_forms(shim: ShimBuilder) -> str:
+    """Return the line that makes what keeps the plans, or says of a view that it lies where others of its key lie;
+    nothing where there is neither. Where the kernel is a function of arrays by itself, it says what
     the key has of each argument, and which arguments the function gets, for the compiled core."""
+    facts = shim.names.known
+    if facts is None:
+        kinds = view_kinds(shim.binding, shim.binding.key) if shim.names.forms else ""
+        return f"{shim.names.forms} = KnownViews({quoted(kinds)})" if kinds else ""
     called = _array_kernel(shim) if shim.schema.kind is SchemaKind.FUNCTIONAL else None
     if called is None:
         return f"{shim.names.forms} = KnownForms()"

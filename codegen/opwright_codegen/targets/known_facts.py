@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Inline, Named
-from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.bindings.metas import Plans, ViewOf
 from opwright_codegen.formula.ast import Kind, Reference, walk
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.names import BuiltinNames
 
-__all__ = ["KnownFacts", "key_kind", "key_parts", "known_facts", "passed_kind"]
+__all__ = ["KnownFacts", "is_own", "key_kind", "key_parts", "known_facts", "passed_kind", "view_kinds"]
 
 # Types whose values are equal where they say the same; of numbers, 1 and 1.0 are equal, and plans differ.
 _EXACT: Final = frozenset(("int", "SymInt", "bool", "SymBool", "str", "ScalarType", "Device", "Layout", "MemoryFormat"))
@@ -51,6 +51,25 @@ def known_facts(binding: Binding, key: str) -> KnownFacts | None:
         key_parts(argument, "", "", BuiltinNames(())) for argument in schema.arguments if argument.name in planned
     )
     return KnownFacts(planned) if is_kept else None
+
+
+def view_kinds(binding: Binding, key: str) -> str:
+    """Return the kinds of a view's arguments, where one array is viewed and all else is in the key; else nothing."""
+    schema, kernel = binding.view.schema, binding.kernel
+    if key != "CPU" or not isinstance(binding.meta, ViewOf) or not isinstance(kernel, Named):
+        return ""
+    if [str(found.type) for found in schema.returns] != ["Tensor"] or not is_own(kernel.function.module):
+        return ""
+    held = [tensors_in(a.type) for a in schema.arguments]
+    if held[0] is not Tensors.ONE or any(each is not Tensors.NONE for each in held[1:]):
+        return ""
+    is_kept = all(key_parts(argument, "", "", BuiltinNames(())) for argument in schema.arguments)
+    return "".join(map(key_kind, schema.arguments)) if is_kept else ""
+
+
+def is_own(module: str) -> bool:
+    """Whether kernels of a module are ours, whose errors say what is wrong."""
+    return module.startswith(("opwright.", "opwright_kernels."))
 
 
 def key_parts(argument: Argument, own: str, array: str, builtins: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,7 @@ from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
 from opwright_codegen.targets.known import known_statements
-from opwright_codegen.targets.known_facts import KnownFacts
+from opwright_codegen.targets.known_facts import KnownFacts, is_own
 from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.views.layout import formula_lines, guarded, operation, quoted, returned
@@ -30,13 +30,13 @@ __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "spelled"]
 # What shims use beside their arguments.
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
-    "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar", "Sequence", "Tensor",
-    "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands", "complex", "cp",
-    "dtypes", "error", "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math",
-    "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result", "new_results", "np",
-    "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of",
-    "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view",
-    "wrap_views", "zip",
+    "KnownViews", "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar",
+    "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands",
+    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result",
+    "made", "math", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
+    "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of",
+    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ class ShimBuilder:
         """Return the column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
         match self.binding.kernel:
             case Named(function):
-                return 4 if function.module.startswith(("opwright.", "opwright_kernels.")) else 8
+                return 4 if is_own(function.module) else 8
             case _:
                 return 8
 

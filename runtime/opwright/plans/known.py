@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan
 
-__all__ = ["KnownForms"]
+__all__ = ["KnownForms", "KnownViews"]
 
 
 class KnownForms(Forms):
@@ -21,6 +21,7 @@ class KnownForms(Forms):
     """
 
     __slots__ = ("kernel", "kinds", "places")
+    most: ClassVar[int] = 512  # of each operator
 
     def __init__(self, kinds: str = "", kernel: Callable[..., Any] | None = None, places: tuple[int, ...] = ()) -> None:
         super().__init__()
@@ -49,6 +50,16 @@ class KnownForms(Forms):
         """Remember what the plan of a call that writes says, unless it says more than its form."""
         if type(plan) is Plan and not plan.has_own_device and _are_as_given(plan, operands):
             self.keep(key, plan.form)
+
+
+class KnownViews:
+    """What the compiled core needs of a view kernel (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`. The Python
+    makes each view anew."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: str) -> None:
+        self.kinds = kinds
 
 
 def _are_as_given(plan: Plan, operands: Sequence[Any]) -> bool:
