@@ -14,7 +14,7 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 1
+#define CORE_VERSION 2
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16
@@ -80,10 +80,12 @@ int form_traverse(Form *form, visitproc visit, void *arg);
 int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys);
 PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served);
 
-/* stub.c, kernel.c, recorder.c */
+/* stub.c, kernel.c, recorder.c, planned.c, viewed.c */
 PyTypeObject *make_stub_type(PyObject *module);
 PyTypeObject *make_kernel_type(PyObject *module);
 PyTypeObject *make_recorder_type(PyObject *module);
+PyTypeObject *make_planned_type(PyObject *module);
+PyTypeObject *make_viewed_type(PyObject *module);
 PyObject *configure_recording(PyObject *module, PyObject *args);
 PyObject *next_sequence(PyObject *module, PyObject *unused);
 

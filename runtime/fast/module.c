@@ -58,6 +58,8 @@ static int execute(PyObject *module) {
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "Stub", make_stub_type(module)) < 0 ||
         add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
+        add_type(module, "Planned", make_planned_type(module)) < 0 ||
+        add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
         add_type(module, "Recorder", make_recorder_type(module)) < 0) {
         return -1;
     }

@@ -32,7 +32,8 @@ from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
-from opwright.plans.known import KnownForms
+from opwright.plans.known import KnownForms, KnownViews
+from opwright.plans.plan import Plan, cast_operands
 from opwright.state import active_modes
 from opwright.tensors.results import (
     known_result,
@@ -137,19 +138,19 @@ __all__ = [
     "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
     "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
     "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule",
-    "Generator", "Kernel", "KnownForms", "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary",
-    "Operator", "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar",
-    "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module", "as_tuple",
-    "autocast_wrapper", "check_inplace", "check_no_gradient", "check_writable", "copy_written", "dtypes", "edges_of",
-    "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
-    "function_of", "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array",
-    "is_dtype", "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake",
-    "new_place", "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
-    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
-    "refuse_recording", "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original",
-    "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all",
-    "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
-    "write_self",
+    "Generator", "Kernel", "KnownForms", "KnownViews", "LaunchRule", "Layout", "Leading", "MemoryFormat",
+    "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan", "Product", "Recorded", "RecordedSeveral", "Reducing",
+    "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module",
+    "as_tuple", "autocast_wrapper", "cast_operands", "check_inplace", "check_no_gradient", "check_writable",
+    "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3",
+    "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "increment_version",
+    "install", "install_methods", "is_array", "is_dtype", "is_int_list", "known_result", "mark_view", "mark_views",
+    "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
+    "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of",
+    "rebase_history", "record", "record_several", "records", "refuse_recording", "result_class", "results_of",
+    "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges",
+    "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
 ]  # fmt: skip
 
 

@@ -243,6 +243,14 @@ CALLS: dict[str, Callable[[], Any]] = {
     "no_grad": lambda: without_grad(),
     "subclass": lambda: X.as_subclass(Plain) + Y,
     "in place": lambda: opwright.ones(4).add_(Y),
+    "planned": lambda: opwright.cumsum(M, 0),
+    "planned, several": lambda: opwright.max(M, 0),
+    "planned, not simple": lambda: opwright.sum(M.t(), [0]),
+    "planned, cast": lambda: opwright.sum(M, [0], dtype=opwright.float64),
+    "factory": lambda: opwright.zeros([2, 3]),
+    "view": lambda: M.unsqueeze(0),
+    "view of a view": lambda: M.t().select(0, 1),
+    "view, refused": lambda: view_refused(),
     "error": lambda: refused(),
     "divided by zero": lambda: X / 0.0,
 }
@@ -261,11 +269,16 @@ def refused() -> None:
             opwright.add(*args)
 
 
+def view_refused() -> None:
+    with pytest.raises(IndexError):
+        M.select(0, 7)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_keep_no_reference_and_no_memory(name: str) -> None:
     call = CALLS[name]
     watched = (X, Y, M, G, A, X.array, X.keys, None, True, 1, opwright.add, type(X), np.dtype("float32"), np.add)
-    few = 200 if name in ("error", "backward") else 10_000
+    few = 200 if name in ("error", "backward", "view, refused") else 10_000
 
     def counts() -> list[int]:
         gc.collect()

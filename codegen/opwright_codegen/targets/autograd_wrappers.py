@@ -15,9 +15,8 @@ from opwright_codegen.formula.ast import Boolean, Call, Comparison, Conditional,
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
-from opwright_codegen.targets.shims import returned
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted, returned
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 

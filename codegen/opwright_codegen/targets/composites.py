@@ -20,10 +20,10 @@ from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Argument, SchemaKind
-from opwright_codegen.targets.shims import guarded, returned, spelled
+from opwright_codegen.targets.shims import spelled
 from opwright_codegen.views.annotations import Side, annotation, return_annotation
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import fill_comment, formula_lines, quoted
+from opwright_codegen.views.layout import fill_comment, formula_lines, guarded, quoted, returned
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 

@@ -20,10 +20,10 @@ from opwright_codegen.targets import kernels
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE
-from opwright_codegen.targets.shims import ShimBuilder, ShimNames, returned
+from opwright_codegen.targets.shims import ShimBuilder, ShimNames
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.imports import words_in
-from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted, returned
 from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["BACKEND", "FOLDER", "TEMPLATE", "context"]

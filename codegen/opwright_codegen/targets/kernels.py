@@ -17,8 +17,8 @@ from itertools import combinations
 from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
-from opwright_codegen.targets.known import KnownShim, KnownShimBuilder
-from opwright_codegen.targets.known_facts import KnownFacts, known_facts
+from opwright_codegen.targets.known import known_forms
+from opwright_codegen.targets.known_facts import known_facts, view_kinds
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
@@ -54,17 +54,18 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Shim:
-    """A general shim: statements in the order they run, and its fast companions."""
+    """A general shim: what keeps its plans ('' where nothing does), statements in the order they run, and its fast
+    companions."""
 
+    forms: str
     comment: str
     signature: str
     statements: tuple[str, ...]
     fast: tuple[FastShim, ...]
-    known: KnownShim | None
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.signature, *self.statements, *(self.known.texts() if self.known else ())]
+        found = [self.forms.replace("np.ndarray", "np"), self.signature, *self.statements]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -98,8 +99,8 @@ def context(
         general = kind(binding, builtins, found, backend.xp, modules)
         fast = _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        known = KnownShimBuilder(general, found.facts).build() if isinstance(found.facts, KnownFacts) else None
-        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast, known))
+        forms = known_forms(general)
+        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
@@ -129,7 +130,7 @@ def _has_loops(binding: Binding) -> bool:
 
 def _fast_shims(
     general: ShimBuilder,
-    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None,
+    facts: DenseFacts | NativeFacts | LoopFacts | None,
     builder: type[FastShimBuilder],
     key: str,
 ) -> tuple[FastShim, ...]:
@@ -153,20 +154,23 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     for binding in own:
         stub = general[binding.view.name]
         facts = _facts(binding, backend)
+        known = known_facts(binding, backend.key)
         has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
             namer.claim(f"{stub}_dense") if facts is not None else "",
             namer.claim(f"{stub}_arrays") if has_arrays else "",
             facts,
+            namer.claim(f"{stub}_forms") if known is not None or view_kinds(binding, backend.key) else "",
+            known,
         )
     return found
 
 
-def _facts(binding: Binding, backend: Backend) -> DenseFacts | NativeFacts | LoopFacts | KnownFacts | None:
+def _facts(binding: Binding, backend: Backend) -> DenseFacts | NativeFacts | LoopFacts | None:
     if _has_loops(binding):
         return loop_facts(binding)
-    return native_facts(binding) or dense_facts(binding) or known_facts(binding, backend.key)
+    return native_facts(binding) or dense_facts(binding)
 
 
 def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -> dict[str, str]:
@@ -182,7 +186,7 @@ def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -
 
 
 def _functions(names: Mapping[str, ShimNames]) -> set[str]:
-    return {name for found in names.values() for name in (found.general, found.dense, found.arrays)}
+    return {name for found in names.values() for name in (found.general, found.dense, found.arrays, found.forms)}
 
 
 def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) -> str:

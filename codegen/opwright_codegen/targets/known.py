@@ -1,129 +1,171 @@
-"""Fast shims of operators that are planned again and again: Note [Known plans].
+"""General shims of operators that are planned again and again: Note [Known plans].
 
 Note [Known plans]
-What a rule of the runtime finds out depends on shapes and dtypes of arrays and on other arguments that its formula
-names. `NAME_dense` keeps it by these, for simple tensors, where the plan casts nothing: then the kernel is called with
-the arrays as they are, and its answer is wrapped as it is if it looks as planned. All else goes to the general shim.
+What a rule of the runtime finds out depends on shapes, strides and dtypes of arrays and on other arguments that its
+formula names. A shim keeps it by these, and asks the rule where it has not met them. The kernel's answer is wrapped as
+it is if it looks as planned. Rules by path, of users, are asked each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.formula.ast import Call, Verbatim
-from opwright_codegen.targets.known_facts import KnownFacts, key_parts
-from opwright_codegen.targets.shims import ShimBuilder, guarded, returned
+from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind, view_kinds
 from opwright_codegen.views.annotations import Tensors, tensors_in
-from opwright_codegen.views.layout import bracketed, fill_comment, formula_lines
+from opwright_codegen.views.layout import bracketed, formula_lines, hugged, quoted, returned
 
-__all__ = ["KnownShim", "KnownShimBuilder"]
+if TYPE_CHECKING:
+    from opwright_codegen.targets.shims import ShimBuilder
 
-
-@dataclass(frozen=True, slots=True)
-class KnownShim:
-    """A `_dense` shim of known plans, and the line above it that makes what holds them."""
-
-    forms: str
-    comment: str
-    signature: str
-    statements: tuple[str, ...]
-
-    def texts(self) -> list[str]:
-        """Return all text, for finding the names used."""
-        return [self.forms, self.signature, *self.statements]
+__all__ = ["known_forms", "known_statements"]
 
 
-class KnownShimBuilder:
-    """The builder of the shim beside a general one."""
+def known_statements(shim: ShimBuilder, meta: Plans, facts: KnownFacts) -> list[str]:
+    """Return the body of a shim that keeps its plans."""
+    return _KnownShim(shim, meta, facts).statements()
 
-    def __init__(self, shim: ShimBuilder, facts: KnownFacts) -> None:
-        meta = shim.binding.meta
-        assert isinstance(meta, Plans)
+
+def known_forms(shim: ShimBuilder) -> str:
+    """Return the line that makes what keeps the plans, or says of a view that it lies where others of its key lie;
+    nothing where there is neither. Where the kernel is a function of arrays by itself, it says what
+    the key has of each argument, and which arguments the function gets, for the compiled core."""
+    facts = shim.names.known
+    if facts is None:
+        kinds = view_kinds(shim.binding, shim.binding.key) if shim.names.forms else ""
+        return f"{shim.names.forms} = KnownViews({quoted(kinds)})" if kinds else ""
+    called = _array_kernel(shim) if shim.schema.kind is SchemaKind.FUNCTIONAL else None
+    if called is None:
+        return f"{shim.names.forms} = KnownForms()"
+    function, places = called
+    kinds = "".join(key_kind(a) if a.name in facts.planned else passed_kind(a) for a in shim.schema.arguments)
+    listed = f"({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
+    return hugged(f"{shim.names.forms} = KnownForms(", [quoted(kinds), function, listed], ")")
+
+
+def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
+    """Return the kernel where it is a function of arguments, and their places; -1 is NumPy itself."""
+    places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
+    match shim.kernel_call():
+        case Call(Verbatim(function), arguments, ()) if shim.indent == 4:
+            return function, [places[a.name] if isinstance(a, Reference) else -1 for a in arguments]
+        case Call(Attribute(Reference(Kind.MODULE), name), arguments, ()):
+            given = [a.name for a in arguments if isinstance(a, Reference) and a.kind is Kind.ARGUMENT]
+            return (f"np.{name}", [places[each] for each in given]) if len(given) == len(arguments) else None
+        case Call(Attribute(Reference(Kind.ARGUMENT, owner), name), (), ()):
+            return f"np.ndarray.{name}", [places[owner]]
+    return None
+
+
+class _KnownShim:
+    """The builder of one body."""
+
+    def __init__(self, shim: ShimBuilder, meta: Plans, facts: KnownFacts) -> None:
         self._shim = shim
         self._facts = facts
         self._meta = meta
-        self._forms = f"{shim.names.dense}_forms"
+        self._forms = shim.names.forms
         self._outputs = len(shim.schema.returns)
         self._key, self._form = shim.claim("key"), shim.claim("form")
         self._spelled = {
             a.name: shim.arrays[a.name] if a.type.is_tensor_like else shim.own[a.name] for a in shim.schema.arguments
         }
+        self._used = facts.planned | shim.mentioned()
 
-    def build(self) -> KnownShim:
-        """Return the shim."""
-        shim = self._shim
-        body = [*self._arrays(), *self._look_up(), *self._results()]
-        return KnownShim(
-            f"{self._forms} = KnownForms()",
-            fill_comment(f"{shim.names.general} where simple tensors like these were planned before."),
-            shim.head(shim.names.dense),
-            tuple(guarded(body, shim.view.name, shim.binding.key) if shim.indent > 4 else body),
-        )
+    def statements(self) -> list[str]:
+        """Return the statements, as they are laid out at the shim's indent."""
+        body = [*self._arrays(), *self._sought()]
+        if self._shim.schema.kind is SchemaKind.FUNCTIONAL:
+            return [*body, *self._learned(), *self._cast(), *self._results()]
+        return [*body, *self._planned()]
 
     def _arrays(self) -> list[str]:
         """Return what takes the arrays of tensors."""
         shim = self._shim
-        used = self._facts.planned | shim.mentioned()
-        ones = [a.name for a in shim.schema.arguments if tensors_in(a.type) is Tensors.ONE and a.name in used]
+        ones = [a.name for a in shim.schema.arguments if tensors_in(a.type) is Tensors.ONE and a.name in self._used]
         return [*(f"{shim.arrays[name]} = {shim.own[name]}.array" for name in ones), *shim.unwrapped()]
 
-    def _look_up(self) -> list[str]:
-        """Return what finds the forms of results, or leaves the call to the general shim."""
-        shim, form = self._shim, self._form
+    def _sought(self) -> list[str]:
+        """Return what looks for the forms of results."""
+        shim = self._shim
         planned = [a for a in shim.schema.arguments if a.name in self._facts.planned]
         parts = [p for a in planned for p in key_parts(a, shim.own[a.name], self._spelled[a.name], shim.builtins)]
-        passed = [shim.own[a.name] for a in shim.schema.arguments]
-        plans = ["plan"] if self._outputs == 1 else [f"plan{place}" for place in range(self._outputs)]
-        plan = plans[0] if self._outputs == 1 else f"({', '.join(plans)})"
-        kept = bracketed(f"{form} = {self._forms}.learn(", [self._key, plan, *self._operands()], ")", shim.indent + 4)
-        return [
-            bracketed(f"{self._key} = (", parts, ")", shim.indent) if len(parts) > 1 else f"{self._key} = {parts[0]}",
-            f"{form} = {self._forms}.get({self._key})",
-            f"if {form} is None:",
-            *(f"    {line}" for line in self._plans(plans)),
-            f"    {kept}",
-            f"if not {form}:",
-            f"    {bracketed(f'return {shim.names.general}(', passed, ')', shim.indent + 4)}",
-        ]
+        key = parts[0] if len(parts) == 1 else bracketed("(", parts, ")", shim.indent, len(self._key) + 3)
+        return [f"{self._key} = {key}", f"{self._form} = {self._forms}.get({self._key})", f"if {self._form} is None:"]
 
-    def _plans(self, names: Sequence[str]) -> list[str]:
-        """Return what makes the plans, as the general shim does."""
-        shim = self._shim
-        formulas = [shim.rule_call(formula) for formula in self._meta.formulas]
+    def _learned(self) -> list[str]:
+        """Return what plans where there were none."""
+        shim, meta = self._shim, self._meta
+        indent, spelling = shim.indent + 4, shim.spelling(self._spelled)
+        formulas = [shim.rule_call(formula) for formula in meta.formulas]
+        head = f"{self._form} = "
+        if self._outputs == 1:
+            call = Call(Verbatim(f"{self._forms}.learn"), (Verbatim(self._key), formulas[0], *self._operands()))
+            return [f"    {formula_lines(call, spelling, indent, head)}"]
+        names = [f"plan{place}" for place in range(self._outputs)]
         targets = names if len(formulas) == len(names) else [", ".join(names)]
-        spelling = shim.spelling(self._spelled)
-        return [
-            formula_lines(formula, spelling, shim.indent + 4, f"{name} = ")
-            for name, formula in zip(targets, formulas, strict=True)
-        ]
+        plans = [formula_lines(f, spelling, indent, f"{t} = ") for t, f in zip(targets, formulas, strict=True)]
+        given = [self._key, f"({', '.join(names)})", *(each.text for each in self._operands())]
+        learned = bracketed(f"{head}{self._forms}.learn(", given, ")", indent)
+        return [*(f"    {line}" for line in plans), f"    {learned}"]
 
-    def _operands(self) -> list[str]:
-        """Return the arrays that the kernel gets as operands of the plan."""
+    def _operands(self) -> list[Verbatim]:
+        """Return the operands of the plan, as they are passed on."""
         names = [self._spelled[name] for name in self._meta.operands if name is not None]
-        return [f"*{names[0]}"] if self._meta.is_list else names
+        return [Verbatim(f"*{names[0]}")] if self._meta.is_list else [Verbatim(name) for name in names]
 
-    def _given(self) -> list[str]:
-        """Return all arrays that the kernel is given, none of which may be its answer."""
-        used = self._facts.planned | self._shim.mentioned()
-        held = {a.name: tensors_in(a.type) for a in self._shim.schema.arguments if a.name in used}
-        return [
-            f"*{self._spelled[name]}" if each is Tensors.LIST else self._spelled[name]
-            for name, each in held.items()
-            if each in (Tensors.ONE, Tensors.LIST)
-        ]
+    def _given(self) -> str:
+        """Return the operands of the plan as one value."""
+        names = [self._spelled[name] for name in self._meta.operands if name is not None]
+        return names[0] if self._meta.is_list else f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+
+    def _cast(self) -> list[str]:
+        """Return what casts operands where they need it."""
+        if not self._meta.operands:
+            return []
+        first = self._form if self._outputs == 1 else f"{self._form}[0]"
+        given = self._given()
+        target = given[1:-1] if given.startswith("(") and not given.endswith(",)") else given
+        cast = hugged(f"{target} = cast_operands(", [first, given], ")", self._shim.indent + 4)
+        return [f"if {first}.casts:", f"    {cast}"]
 
     def _results(self) -> list[str]:
         """Return what calls the kernel and wraps its answer."""
         shim, form = self._shim, self._form
-        given = self._given()
-        arrays = tuple(map(Verbatim, given))
+        given = self._arrays_given()
+        spelling = shim.spelling(self._spelled)
         if self._outputs == 1:
-            call = Call(Verbatim("known_result"), (Verbatim(form), shim.kernel_call(), *arrays))
-            return [formula_lines(call, shim.spelling(self._spelled), shim.indent, "return ")]
+            call = Call(Verbatim("known_result"), (Verbatim(form), shim.kernel_call(), *map(Verbatim, given)))
+            return [formula_lines(call, spelling, shim.indent, "return ")]
         results = [f"result{place}" for place in range(self._outputs)]
         wrapped = [
             f"known_result({', '.join([f'{form}[{place}]', result, *given])})" for place, result in enumerate(results)
         ]
         return [*shim.results(results, self._spelled), returned(wrapped, shim.indent)]
+
+    def _arrays_given(self) -> list[str]:
+        """Return all arrays that the kernel is given, none of which may be its answer."""
+        held = {a.name: tensors_in(a.type) for a in self._shim.schema.arguments if a.name in self._used}
+        return [
+            f"*{self._spelled[name]}" if each is Tensors.LIST else self._spelled[name]
+            for name, each in held.items()
+            if each is not Tensors.NONE
+        ]
+
+    def _planned(self) -> list[str]:
+        """Return what plans anew or by the form, and writes the kernel's answer."""
+        shim, meta = self._shim, self._meta
+        formula = shim.rule_call(meta.formulas[0])
+        operands = [each.text for each in self._operands()]
+        planned = formula_lines(formula, shim.spelling(self._spelled), shim.indent + 4, "plan = ")
+        learned = hugged(f"{self._forms}.learn_plan(", [self._key, "plan", *operands], ")", shim.indent + 4)
+        made = f"plan = Plan({self._form}, {self._given()})"
+        return [
+            f"    {planned}",
+            f"    {learned}",
+            "else:",
+            f"    {made}",
+            *shim.computed(["plan"], self._spelled),
+        ]

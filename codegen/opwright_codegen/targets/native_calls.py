@@ -17,8 +17,8 @@ from opwright_codegen.bindings.signatures import FunctionKernel, NativeArgument
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.fast_shims import FastShim
 from opwright_codegen.targets.native_facts import NativeFacts
-from opwright_codegen.targets.shims import ShimBuilder, returned
-from opwright_codegen.views.layout import bracketed, fill_comment
+from opwright_codegen.targets.shims import ShimBuilder
+from opwright_codegen.views.layout import bracketed, fill_comment, returned
 
 __all__ = ["DEVICE_MODULE", "MODULE", "NativeFastBuilder", "NativeShimBuilder"]
 

@@ -14,39 +14,42 @@ from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
-from opwright_codegen.targets.known_facts import KnownFacts
+from opwright_codegen.targets.known import known_statements
+from opwright_codegen.targets.known_facts import KnownFacts, is_own
 from opwright_codegen.targets.native_facts import NativeFacts
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.views.layout import LINE, bracketed, formula_lines, operation, quoted
+from opwright_codegen.views.layout import formula_lines, guarded, operation, quoted, returned
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import signature
 
 if TYPE_CHECKING:
     from opwright_codegen.targets.loop_calls import LoopFacts
 
-__all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
+__all__ = ["RESERVED", "ShimBuilder", "ShimNames", "spelled"]
 
 # What shims use beside their arguments.
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
-    "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor",
-    "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error",
-    "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result", "made", "math", "name_kernel",
-    "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result", "new_results", "np", "number_of",
-    "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans", "plans_of", "result",
-    "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
-    "zip",
+    "KnownViews", "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar",
+    "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands",
+    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result",
+    "made", "math", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
+    "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of",
+    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ShimNames:
-    """The functions of a backend's module that serve an operator; '' where there is none."""
+    """The functions of a backend's module that serve an operator; '' where there is none. `forms` holds known plans."""
 
     general: str
     dense: str
     arrays: str
-    facts: DenseFacts | NativeFacts | LoopFacts | KnownFacts | None
+    facts: DenseFacts | NativeFacts | LoopFacts | None
+    forms: str = ""
+    known: KnownFacts | None = None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -78,7 +81,9 @@ class ShimBuilder:
         self.names = names
         self._xp = xp
         self._modules = modules
-        self._namer = Namer((*RESERVED, *_numbered(len(self.schema.returns)), names.general, *modules.values()))
+        self._namer = Namer(
+            (*RESERVED, *_numbered(len(self.schema.returns)), names.general, names.forms, *modules.values())
+        )
         self.own = {a.name: self._namer.claim(a.name) for a in self.schema.arguments}
         self.arrays = self._array_names()
         self._prefix = "builtins." if builtins.hides(BUILTINS) else ""
@@ -121,7 +126,7 @@ class ShimBuilder:
         """Return the column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
         match self.binding.kernel:
             case Named(function):
-                return 4 if function.module.startswith(("opwright.", "opwright_kernels.")) else 8
+                return 4 if is_own(function.module) else 8
             case _:
                 return 8
 
@@ -182,6 +187,8 @@ class ShimBuilder:
 
     def planned(self, meta: Plans) -> list[str]:
         """Return its body where a rule says what the results look like."""
+        if self.names.known is not None:
+            return known_statements(self, meta, self.names.known)
         outputs = len(self.schema.returns)
         statements = self.unwrapped()
         given = self.given()
@@ -197,9 +204,15 @@ class ShimBuilder:
                 names if len(formulas) == len(names) else [", ".join(names)], formulas, strict=True
             )
         ]
+        return [*statements, *self.computed(names, given)]
+
+    def computed(self, names: Sequence[str], given: Mapping[str, str]) -> list[str]:
+        """Return what calls the kernel by these plans, and returns results. `given`: how arguments are spelled."""
+        meta = self.binding.meta
+        assert isinstance(meta, Plans)
         unpacked, used = self._operands(meta, given)
-        if unpacked:
-            statements.append(f"{unpacked} = {'plans[0]' if is_list else names[0]}.operands")
+        is_list = names[0] == "plans"
+        statements = [f"{unpacked} = {'plans[0]' if is_list else names[0]}.operands"] if unpacked else []
         if is_list:
             return [*statements, *self._list_result(used)]
         if self.schema.kind is SchemaKind.FUNCTIONAL:
@@ -379,22 +392,3 @@ def _wrapper(found: Return) -> tuple[str, ...]:
     if not found.type.is_tensor_like:
         return "number_of", quoted(str(found.type))
     return ("wrap_list",) if found.type.is_list_like else ("wrap_result",)
-
-
-def returned(values: Sequence[str], indent: int = 4) -> str:
-    """Return the statement that returns several results, an item a line where they are long."""
-    text = f"return {', '.join(values)}"
-    return text if len(text) + indent <= LINE else bracketed("return (", values, ")", indent)
-
-
-def guarded(statements: Sequence[str], operator: str, key: str) -> list[str]:
-    """Return the statements, laid out at column 8, in a `try` that has errors say which kernel raised them: that costs
-    a call that works nothing."""
-    handler = f"name_kernel(error, {quoted(operator)}, {quoted(key)})"
-    return [
-        "try:",
-        *(f"    {line}" for line in statements),
-        "except Exception as error:",
-        f"    {handler}",
-        "    raise",
-    ]

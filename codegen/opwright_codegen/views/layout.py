@@ -27,9 +27,11 @@ __all__ = [
     "fill_comment",
     "fill_string",
     "formula_lines",
+    "guarded",
     "hugged",
     "operation",
     "quoted",
+    "returned",
 ]
 
 LINE = 120
@@ -83,6 +85,25 @@ def chained(head: str, items: Sequence[str], more: Sequence[str], indent: int = 
     if indent + 3 + len(", ".join(more)) <= LINE:
         return f"{first}{', '.join(more)})"
     return _broken(first, more, ")", indent)
+
+
+def returned(values: Sequence[str], indent: int = 4) -> str:
+    """Return the statement that returns several results, an item a line where they are long."""
+    text = f"return {', '.join(values)}"
+    return text if len(text) + indent <= LINE else bracketed("return (", values, ")", indent)
+
+
+def guarded(statements: Sequence[str], operator: str, key: str) -> list[str]:
+    """Return the statements, laid out at column 8, in a `try` that has errors say which kernel raised them: that costs
+    a call that works nothing."""
+    handler = f"name_kernel(error, {quoted(operator)}, {quoted(key)})"
+    return [
+        "try:",
+        *(f"    {line}" for line in statements),
+        "except Exception as error:",
+        f"    {handler}",
+        "    raise",
+    ]
 
 
 def condition(tests: Sequence[str], word: str, indent: int) -> str:

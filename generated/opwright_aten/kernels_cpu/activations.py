@@ -7,147 +7,115 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Generator, KnownForms, Tensor, known_result, new_result, results_of, rules
+from opwright.abi import Generator, KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import activations as activations_kernels
+
+silu_default_forms = KnownForms("T", activations_kernels.silu, (-1, 0))
 
 
 # silu(Tensor self) -> Tensor
 def silu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.silu(np, self_))
-
-
-silu_default_dense_forms = KnownForms()
-
-
-# silu_default where simple tensors like these were planned before.
-def silu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = silu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = silu_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating complex")
-        form = silu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return silu_default(self)
+        form = silu_default_forms.learn(key, rules.pointwise(self_, accepts="floating complex"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.silu(np, self_), self_)
+
+
+mish_default_forms = KnownForms("T", activations_kernels.mish, (-1, 0))
 
 
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.mish(np, self_))
-
-
-mish_default_dense_forms = KnownForms()
-
-
-# mish_default where simple tensors like these were planned before.
-def mish_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = mish_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = mish_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = mish_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return mish_default(self)
+        form = mish_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.mish(np, self_), self_)
+
+
+elu_default_forms = KnownForms("TNNN", activations_kernels.elu, (-1, 0, 1, 2, 3))
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.elu(np, self_, alpha, scale, input_scale))
-
-
-elu_default_dense_forms = KnownForms()
-
-
-# elu_default where simple tensors like these were planned before.
-def elu_default_dense(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(alpha), alpha, type(scale), scale, type(input_scale), input_scale)
-    form = elu_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(alpha),
+        alpha,
+        type(scale),
+        scale,
+        type(input_scale),
+        input_scale,
+    )
+    form = elu_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
-        form = elu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return elu_default(self, alpha, scale, input_scale)
+        form = elu_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.elu(np, self_, alpha, scale, input_scale), self_)
+
+
+celu_default_forms = KnownForms("TN", activations_kernels.celu, (-1, 0, 1))
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.celu(np, self_, alpha))
-
-
-celu_default_dense_forms = KnownForms()
-
-
-# celu_default where simple tensors like these were planned before.
-def celu_default_dense(self: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(alpha), alpha)
-    form = celu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
+    form = celu_default_forms.get(key)
     if form is None:
-        plan = rules.celu(self_, alpha)
-        form = celu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return celu_default(self, alpha)
+        form = celu_default_forms.learn(key, rules.celu(self_, alpha), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.celu(np, self_, alpha), self_)
+
+
+leaky_relu_default_forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.leaky_relu(np, self_, negative_slope))
-
-
-leaky_relu_default_dense_forms = KnownForms()
-
-
-# leaky_relu_default where simple tensors like these were planned before.
-def leaky_relu_default_dense(self: Tensor, negative_slope: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = leaky_relu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = leaky_relu_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = leaky_relu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return leaky_relu_default(self, negative_slope)
+        form = leaky_relu_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.leaky_relu(np, self_, negative_slope), self_)
+
+
+_prelu_kernel_forms = KnownForms("TT", activations_kernels.leaky_relu, (-1, 0, 1))
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, weight.array, accepts="floating")
-    self_, weight_ = plan.operands
-    return new_result(plan, activations_kernels.leaky_relu(np, self_, weight_))
-
-
-_prelu_kernel_dense_forms = KnownForms()
-
-
-# _prelu_kernel where simple tensors like these were planned before.
-def _prelu_kernel_dense(self: Tensor, weight: Tensor) -> Tensor:
     self_ = self.array
     weight_ = weight.array
-    key = (self_.shape, self_.dtype, weight_.shape, weight_.dtype)
-    form = _prelu_kernel_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, weight_.shape, weight_.strides, weight_.dtype)
+    form = _prelu_kernel_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, weight_, accepts="floating")
-        form = _prelu_kernel_dense_forms.learn(key, plan, self_, weight_)
-    if not form:
-        return _prelu_kernel(self, weight)
+        form = _prelu_kernel_forms.learn(key, rules.pointwise(self_, weight_, accepts="floating"), self_, weight_)
+    if form.casts:
+        self_, weight_ = cast_operands(form, (self_, weight_))
     return known_result(form, activations_kernels.leaky_relu(np, self_, weight_), self_, weight_)
+
+
+rrelu_with_noise_functional_forms = KnownForms("TTNN..", activations_kernels.rrelu_with_slopes, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -160,38 +128,27 @@ def rrelu_with_noise_functional(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.rrelu(self.array, lower, upper)
-    plan1 = rules.like(noise.array)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(
-        activations_kernels.rrelu_with_slopes(np, self_, noise.array, lower, upper, training, generator),
-        2,
-    )
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-rrelu_with_noise_functional_dense_forms = KnownForms()
-
-
-# rrelu_with_noise_functional where simple tensors like these were planned before.
-def rrelu_with_noise_functional_dense(
-    self: Tensor,
-    noise: Tensor,
-    lower: Any,
-    upper: Any,
-    training: bool,
-    generator: Generator | None,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
     noise_ = noise.array
-    key = (self_.shape, self_.dtype, noise_.shape, noise_.dtype, type(lower), lower, type(upper), upper)
-    form = rrelu_with_noise_functional_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        noise_.shape,
+        noise_.strides,
+        noise_.dtype,
+        type(lower),
+        lower,
+        type(upper),
+        upper,
+    )
+    form = rrelu_with_noise_functional_forms.get(key)
     if form is None:
         plan0 = rules.rrelu(self_, lower, upper)
         plan1 = rules.like(noise_)
-        form = rrelu_with_noise_functional_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return rrelu_with_noise_functional(self, noise, lower, upper, training, generator)
+        form = rrelu_with_noise_functional_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(
         activations_kernels.rrelu_with_slopes(np, self_, noise_, lower, upper, training, generator),
         2,
@@ -199,52 +156,39 @@ def rrelu_with_noise_functional_dense(
     return known_result(form[0], result0, self_, noise_), known_result(form[1], result1, self_, noise_)
 
 
+softplus_default_forms = KnownForms("TNN", activations_kernels.softplus, (-1, 0, 1, 2))
+
+
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.softplus(np, self_, beta, threshold))
-
-
-softplus_default_dense_forms = KnownForms()
-
-
-# softplus_default where simple tensors like these were planned before.
-def softplus_default_dense(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(beta), beta, type(threshold), threshold)
-    form = softplus_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
+    form = softplus_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
-        form = softplus_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return softplus_default(self, beta, threshold)
+        form = softplus_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.softplus(np, self_, beta, threshold), self_)
+
+
+log_sigmoid_forward_default_forms = KnownForms("T", activations_kernels.log_sigmoid, (-1, 0))
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.like_contiguous(self.array)
-    plan1 = rules.like_contiguous(self.array)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-log_sigmoid_forward_default_dense_forms = KnownForms()
-
-
-# log_sigmoid_forward_default where simple tensors like these were planned before.
-def log_sigmoid_forward_default_dense(self: Tensor) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = log_sigmoid_forward_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = log_sigmoid_forward_default_forms.get(key)
     if form is None:
         plan0 = rules.like_contiguous(self_)
         plan1 = rules.like_contiguous(self_)
-        form = log_sigmoid_forward_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return log_sigmoid_forward_default(self)
+        form = log_sigmoid_forward_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -262,359 +206,547 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
     return output, buffer
 
 
+hardtanh_default_forms = KnownForms("TNN", activations_kernels.hardtanh, (-1, 0, 1, 2))
+
+
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.hardtanh(np, self_, min_val, max_val))
-
-
-hardtanh_default_dense_forms = KnownForms()
-
-
-# hardtanh_default where simple tensors like these were planned before.
-def hardtanh_default_dense(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(min_val), min_val, type(max_val), max_val)
-    form = hardtanh_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh_default_forms.get(key)
     if form is None:
-        plan = rules.hardtanh(self_, min_val, max_val)
-        form = hardtanh_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return hardtanh_default(self, min_val, max_val)
+        form = hardtanh_default_forms.learn(key, rules.hardtanh(self_, min_val, max_val), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardtanh(np, self_, min_val, max_val), self_)
+
+
+hardsigmoid_default_forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0))
 
 
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.hardsigmoid(np, self_))
-
-
-hardsigmoid_default_dense_forms = KnownForms()
-
-
-# hardsigmoid_default where simple tensors like these were planned before.
-def hardsigmoid_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = hardsigmoid_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardsigmoid_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = hardsigmoid_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return hardsigmoid_default(self)
+        form = hardsigmoid_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardsigmoid(np, self_), self_)
+
+
+hardswish_default_forms = KnownForms("T", activations_kernels.hardswish, (-1, 0))
 
 
 # hardswish(Tensor self) -> Tensor
 def hardswish_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.hardswish(np, self_))
-
-
-hardswish_default_dense_forms = KnownForms()
-
-
-# hardswish_default where simple tensors like these were planned before.
-def hardswish_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = hardswish_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardswish_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = hardswish_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return hardswish_default(self)
+        form = hardswish_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardswish(np, self_), self_)
+
+
+hardshrink_default_forms = KnownForms("T.", activations_kernels.hardshrink, (-1, 0, 1))
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.hardshrink(np, self_, lambd))
-
-
-hardshrink_default_dense_forms = KnownForms()
-
-
-# hardshrink_default where simple tensors like these were planned before.
-def hardshrink_default_dense(self: Tensor, lambd: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = hardshrink_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardshrink_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = hardshrink_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return hardshrink_default(self, lambd)
+        form = hardshrink_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardshrink(np, self_, lambd), self_)
+
+
+softshrink_default_forms = KnownForms("TN", activations_kernels.softshrink, (-1, 0, 1))
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.softshrink(np, self_, lambd))
-
-
-softshrink_default_dense_forms = KnownForms()
-
-
-# softshrink_default where simple tensors like these were planned before.
-def softshrink_default_dense(self: Tensor, lambd: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(lambd), lambd)
-    form = softshrink_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = softshrink_default_forms.get(key)
     if form is None:
-        plan = rules.softshrink(self_, lambd)
-        form = softshrink_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return softshrink_default(self, lambd)
+        form = softshrink_default_forms.learn(key, rules.softshrink(self_, lambd), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.softshrink(np, self_, lambd), self_)
+
+
+threshold_default_forms = KnownForms("TNN", activations_kernels.threshold, (-1, 0, 1, 2))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.threshold(np, self_, threshold, value))
-
-
-threshold_default_dense_forms = KnownForms()
-
-
-# threshold_default where simple tensors like these were planned before.
-def threshold_default_dense(self: Tensor, threshold: Any, value: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(threshold), threshold, type(value), value)
-    form = threshold_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
-        form = threshold_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return threshold_default(self, threshold, value)
+        form = threshold_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
+
+
+glu_default_forms = KnownForms("TV", activations_kernels.glu, (-1, 0, 1))
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
-    plan = rules.glu(self.array, dim)
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.glu(np, self_, dim))
-
-
-glu_default_dense_forms = KnownForms()
-
-
-# glu_default where simple tensors like these were planned before.
-def glu_default_dense(self: Tensor, dim: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = glu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = glu_default_forms.get(key)
     if form is None:
-        plan = rules.glu(self_, dim)
-        form = glu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return glu_default(self, dim)
+        form = glu_default_forms.learn(key, rules.glu(self_, dim), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.glu(np, self_, dim), self_)
+
+
+silu_out_forms = KnownForms()
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = silu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating complex")
+        silu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
     return out
+
+
+silu__forms = KnownForms()
 
 
 # silu_(Tensor(a!) self) -> Tensor(a!)
 def silu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = silu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating complex")
+        silu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
     return self
 
 
+mish_out_forms = KnownForms()
+
+
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def mish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = mish_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        mish_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
     return out
+
+
+mish__forms = KnownForms()
 
 
 # mish_(Tensor(a!) self) -> Tensor(a!)
 def mish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = mish__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        mish__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
     return self
 
 
+elu_out_forms = KnownForms()
+
+
 # elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
 def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(alpha),
+        alpha,
+        type(scale),
+        scale,
+        type(input_scale),
+        input_scale,
+    )
+    form = elu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        elu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
     return out
+
+
+elu__forms = KnownForms()
 
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(alpha),
+        alpha,
+        type(scale),
+        scale,
+        type(input_scale),
+        input_scale,
+    )
+    form = elu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        elu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
     return self
 
 
+celu_out_forms = KnownForms()
+
+
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.celu(self.array, alpha)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
+    form = celu_out_forms.get(key)
+    if form is None:
+        plan = rules.celu(self_, alpha)
+        celu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
     return out
+
+
+celu__forms = KnownForms()
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
+    form = celu__forms.get(key)
+    if form is None:
+        plan = rules.celu(self_, alpha)
+        celu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
     return self
 
 
+leaky_relu_out_forms = KnownForms()
+
+
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
 def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = leaky_relu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        leaky_relu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
     return out
 
 
+leaky_relu__forms = KnownForms()
+
+
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = leaky_relu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        leaky_relu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
     return self
 
 
+softplus_out_forms = KnownForms()
+
+
 # softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
+    form = softplus_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
+        softplus_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softplus(np, self_, beta, threshold), target)
     return out
 
 
+hardtanh_out_forms = KnownForms()
+
+
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh_out_forms.get(key)
+    if form is None:
+        plan = rules.hardtanh(self_, min_val, max_val)
+        hardtanh_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
     return out
+
+
+hardtanh__forms = KnownForms()
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh__forms.get(key)
+    if form is None:
+        plan = rules.hardtanh(self_, min_val, max_val)
+        hardtanh__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
     return self
 
 
+hardsigmoid_out_forms = KnownForms()
+
+
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardsigmoid_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardsigmoid_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
     return out
+
+
+hardsigmoid__forms = KnownForms()
 
 
 # hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
 def hardsigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardsigmoid__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardsigmoid__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
     return self
 
 
+hardswish_out_forms = KnownForms()
+
+
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardswish_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardswish_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
     return out
 
 
+hardswish__forms = KnownForms()
+
+
 # hardswish_(Tensor(a!) self) -> Tensor(a!)
 def hardswish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardswish__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardswish__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
     return self
 
 
+hardshrink_out_forms = KnownForms()
+
+
 # hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardshrink_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardshrink_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardshrink(np, self_, lambd), target)
     return out
 
 
+softshrink_out_forms = KnownForms()
+
+
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = softshrink_out_forms.get(key)
+    if form is None:
+        plan = rules.softshrink(self_, lambd)
+        softshrink_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softshrink(np, self_, lambd, out=plan.out(target)), target)
     return out
 
 
+threshold_out_forms = KnownForms()
+
+
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        threshold_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
     return out
 
 
+threshold__forms = KnownForms()
+
+
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        threshold__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
     return self
 
 
+glu_out_forms = KnownForms()
+
+
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)
 def glu_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.glu(self.array, dim)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = glu_out_forms.get(key)
+    if form is None:
+        plan = rules.glu(self_, dim)
+        glu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.glu(np, self_, dim, out=plan.out(target)), target)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from opwright.abi import (
     DENSE_CPU,
     KnownForms,
+    Plan,
     Tensor,
+    cast_operands,
     known_result,
     name_kernel,
-    new_result,
     number_of,
     plain_dtypes,
     rules,
@@ -32,12 +33,26 @@ DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
+bitwise_and_Tensor_forms = KnownForms("TT", np.bitwise_and, (0, 1))
+
+
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_and(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_and_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.bitwise_and(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_and.Tensor", "CPU")
         raise
@@ -77,34 +92,74 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
+bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1))
+
+
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_and(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_and_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_and_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_and(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_and.Scalar", "CPU")
         raise
 
 
+bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1))
+
+
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_and(self_, other_))
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_and_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_and(self, other_), other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CPU")
         raise
 
 
+bitwise_or_Tensor_forms = KnownForms("TT", np.bitwise_or, (0, 1))
+
+
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_or(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_or_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.bitwise_or(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_or.Tensor", "CPU")
         raise
@@ -144,34 +199,74 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
+bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1))
+
+
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_or(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_or_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_or_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_or(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_or.Scalar", "CPU")
         raise
 
 
+bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1))
+
+
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_or(self_, other_))
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_or_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_or(self, other_), other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CPU")
         raise
 
 
+bitwise_xor_Tensor_forms = KnownForms("TT", np.bitwise_xor, (0, 1))
+
+
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_xor(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.bitwise_xor(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_xor.Tensor", "CPU")
         raise
@@ -211,172 +306,253 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
+bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1))
+
+
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_xor(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_xor_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_xor(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_xor.Scalar", "CPU")
         raise
 
 
+bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1))
+
+
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.bitwise_xor(self_, other_))
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_xor(self, other_), other_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CPU")
         raise
 
 
+bitwise_left_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
+
+
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
-
-
-bitwise_left_shift_Tensor_dense_forms = KnownForms()
-
-
-# bitwise_left_shift_Tensor where simple tensors like these were planned before.
-def bitwise_left_shift_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = bitwise_left_shift_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
-        form = bitwise_left_shift_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return bitwise_left_shift_Tensor(self, other)
+        form = bitwise_left_shift_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
+
+
+bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_left_shift_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = bitwise_left_shift_Tensor_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
+
+
+bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_left_shift_Scalar_Tensor_forms.learn(
+            key,
+            rules.pointwise(self, other_, accepts="integer"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.shift_left(np, self, other_), other_)
+
+
+bitwise_right_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
-
-
-bitwise_right_shift_Tensor_dense_forms = KnownForms()
-
-
-# bitwise_right_shift_Tensor where simple tensors like these were planned before.
-def bitwise_right_shift_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = bitwise_right_shift_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
-        form = bitwise_right_shift_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return bitwise_right_shift_Tensor(self, other)
+        form = bitwise_right_shift_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
+
+
+bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_right_shift_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = bitwise_right_shift_Tensor_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
+
+
+bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_right_shift_Scalar_Tensor_forms.learn(
+            key,
+            rules.pointwise(self, other_, accepts="integer"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.shift_right(np, self, other_), other_)
+
+
+__lshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
-
-
-__lshift___Tensor_dense_forms = KnownForms()
-
-
-# __lshift___Tensor where simple tensors like these were planned before.
-def __lshift___Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = __lshift___Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __lshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
-        form = __lshift___Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return __lshift___Tensor(self, other)
+        form = __lshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
+
+
+__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __lshift___Scalar_forms.get(key)
+    if form is None:
+        form = __lshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
+
+
+__rshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
-
-
-__rshift___Tensor_dense_forms = KnownForms()
-
-
-# __rshift___Tensor where simple tensors like these were planned before.
-def __rshift___Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = __rshift___Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __rshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
-        form = __rshift___Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return __rshift___Tensor(self, other)
+        form = __rshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
+
+
+__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __rshift___Scalar_forms.get(key)
+    if form is None:
+        form = __rshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
+
+
+logical_and_default_forms = KnownForms("TT", np.logical_and, (0, 1))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.logical_and(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_and_default_forms.get(key)
+        if form is None:
+            form = logical_and_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_and(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::logical_and", "CPU")
         raise
@@ -416,12 +592,21 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_and_default(wrap(self), wrap(other)).array
 
 
+logical_or_default_forms = KnownForms("TT", np.logical_or, (0, 1))
+
+
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.logical_or(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_or_default_forms.get(key)
+        if form is None:
+            form = logical_or_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_or(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::logical_or", "CPU")
         raise
@@ -461,12 +646,21 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_or_default(wrap(self), wrap(other)).array
 
 
+logical_xor_default_forms = KnownForms("TT", np.logical_xor, (0, 1))
+
+
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.logical_xor(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_xor_default_forms.get(key)
+        if form is None:
+            form = logical_xor_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_xor(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::logical_xor", "CPU")
         raise
@@ -506,12 +700,20 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logical_xor_default(wrap(self), wrap(other)).array
 
 
+bitwise_not_default_forms = KnownForms("T", np.invert, (0,))
+
+
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
-        (self_,) = plan.operands
-        return new_result(plan, np.invert(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = bitwise_not_default_forms.get(key)
+        if form is None:
+            form = bitwise_not_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.invert(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::bitwise_not", "CPU")
         raise
@@ -550,12 +752,20 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     return bitwise_not_default(wrap(self)).array
 
 
+logical_not_default_forms = KnownForms("T", np.logical_not, (0,))
+
+
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
-        (self_,) = plan.operands
-        return new_result(plan, np.logical_not(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = logical_not_default_forms.get(key)
+        if form is None:
+            form = logical_not_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.logical_not(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::logical_not", "CPU")
         raise
@@ -592,12 +802,20 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     return logical_not_default(wrap(self)).array
 
 
+isnan_default_forms = KnownForms("T", np.not_equal, (0, 0))
+
+
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
-        (self_,) = plan.operands
-        return new_result(plan, np.not_equal(self_, self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isnan_default_forms.get(key)
+        if form is None:
+            form = isnan_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.not_equal(self_, self_), self_)
     except Exception as error:
         name_kernel(error, "aten::isnan", "CPU")
         raise
@@ -634,12 +852,20 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
     return isnan_default(wrap(self)).array
 
 
+isfinite_forms = KnownForms("T", np.isfinite, (0,))
+
+
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
-        (self_,) = plan.operands
-        return new_result(plan, np.isfinite(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isfinite_forms.get(key)
+        if form is None:
+            form = isfinite_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.isfinite(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::isfinite", "CPU")
         raise
@@ -676,35 +902,39 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
     return isfinite(wrap(self)).array
 
 
+isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
+
+
 # isinf(Tensor self) -> Tensor
 def isinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.isinf(np, self_))
-
-
-isinf_default_dense_forms = KnownForms()
-
-
-# isinf_default where simple tensors like these were planned before.
-def isinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = isinf_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = isinf_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool")
-        form = isinf_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return isinf_default(self)
+        form = isinf_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isinf(np, self_), self_)
+
+
+isposinf_default_forms = KnownForms()
 
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.equal(self_, math.inf))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isposinf_default_forms.get(key)
+        if form is None:
+            form = isposinf_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.equal(self_, math.inf), self_)
     except Exception as error:
         name_kernel(error, "aten::isposinf", "CPU")
         raise
@@ -743,12 +973,24 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     return isposinf_default(wrap(self)).array
 
 
+isneginf_default_forms = KnownForms()
+
+
 # isneginf(Tensor self) -> Tensor
 def isneginf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.equal(self_, -math.inf))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isneginf_default_forms.get(key)
+        if form is None:
+            form = isneginf_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.equal(self_, -math.inf), self_)
     except Exception as error:
         name_kernel(error, "aten::isneginf", "CPU")
         raise
@@ -787,58 +1029,55 @@ def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     return isneginf_default(wrap(self)).array
 
 
+isreal_forms = KnownForms("T", elementary_kernels.isreal, (-1, 0))
+
+
 # isreal(Tensor self) -> Tensor
 def isreal(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.isreal(np, self_))
-
-
-isreal_dense_forms = KnownForms()
-
-
-# isreal where simple tensors like these were planned before.
-def isreal_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = isreal_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = isreal_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool")
-        form = isreal_dense_forms.learn(key, plan, self_)
-    if not form:
-        return isreal(self)
+        form = isreal_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isreal(np, self_), self_)
+
+
+signbit_default_forms = KnownForms("T", elementary_kernels.signbit, (-1, 0))
 
 
 # signbit(Tensor self) -> Tensor
 def signbit_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.signbit(np, self_))
-
-
-signbit_default_dense_forms = KnownForms()
-
-
-# signbit_default where simple tensors like these were planned before.
-def signbit_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = signbit_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = signbit_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
-        form = signbit_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return signbit_default(self)
+        form = signbit_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.signbit(np, self_), self_)
+
+
+eq_Tensor_forms = KnownForms("TT", np.equal, (0, 1))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.equal(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = eq_Tensor_forms.get(key)
+        if form is None:
+            form = eq_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.equal(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::eq.Tensor", "CPU")
         raise
@@ -878,12 +1117,20 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return eq_Tensor(wrap(self), wrap(other)).array
 
 
+eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1))
+
+
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.equal(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = eq_Scalar_forms.get(key)
+        if form is None:
+            form = eq_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.equal(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::eq.Scalar", "CPU")
         raise
@@ -922,12 +1169,21 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return eq_Scalar(wrap(self), other).array
 
 
+ne_Tensor_forms = KnownForms("TT", np.not_equal, (0, 1))
+
+
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.not_equal(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ne_Tensor_forms.get(key)
+        if form is None:
+            form = ne_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.not_equal(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::ne.Tensor", "CPU")
         raise
@@ -967,12 +1223,20 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ne_Tensor(wrap(self), wrap(other)).array
 
 
+ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1))
+
+
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, np.not_equal(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ne_Scalar_forms.get(key)
+        if form is None:
+            form = ne_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.not_equal(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::ne.Scalar", "CPU")
         raise
@@ -1011,12 +1275,26 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return ne_Scalar(wrap(self), other).array
 
 
+lt_Tensor_forms = KnownForms("TT", np.less, (0, 1))
+
+
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lt_Tensor_forms.get(key)
+        if form is None:
+            form = lt_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::lt.Tensor", "CPU")
         raise
@@ -1056,12 +1334,25 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lt_Tensor(wrap(self), wrap(other)).array
 
 
+lt_Scalar_forms = KnownForms("TN", np.less, (0, 1))
+
+
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = lt_Scalar_forms.get(key)
+        if form is None:
+            form = lt_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.less(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::lt.Scalar", "CPU")
         raise
@@ -1100,12 +1391,26 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return lt_Scalar(wrap(self), other).array
 
 
+le_Tensor_forms = KnownForms("TT", np.less_equal, (0, 1))
+
+
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less_equal(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = le_Tensor_forms.get(key)
+        if form is None:
+            form = le_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less_equal(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::le.Tensor", "CPU")
         raise
@@ -1145,12 +1450,25 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return le_Tensor(wrap(self), wrap(other)).array
 
 
+le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1))
+
+
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less_equal(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = le_Scalar_forms.get(key)
+        if form is None:
+            form = le_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.less_equal(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::le.Scalar", "CPU")
         raise
@@ -1189,12 +1507,26 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return le_Scalar(wrap(self), other).array
 
 
+gt_Tensor_forms = KnownForms("TT", np.greater, (0, 1))
+
+
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.greater(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gt_Tensor_forms.get(key)
+        if form is None:
+            form = gt_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.greater(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::gt.Tensor", "CPU")
         raise
@@ -1234,12 +1566,25 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return gt_Tensor(wrap(self), wrap(other)).array
 
 
+gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1))
+
+
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.greater(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = gt_Scalar_forms.get(key)
+        if form is None:
+            form = gt_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.greater(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::gt.Scalar", "CPU")
         raise
@@ -1278,12 +1623,26 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return gt_Scalar(wrap(self), other).array
 
 
+ge_Tensor_forms = KnownForms("TT", np.greater_equal, (0, 1))
+
+
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.greater_equal(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ge_Tensor_forms.get(key)
+        if form is None:
+            form = ge_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.greater_equal(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::ge.Tensor", "CPU")
         raise
@@ -1323,12 +1682,25 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ge_Tensor(wrap(self), wrap(other)).array
 
 
+ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1))
+
+
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.greater_equal(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ge_Scalar_forms.get(key)
+        if form is None:
+            form = ge_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.greater_equal(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::ge.Scalar", "CPU")
         raise
@@ -1367,27 +1739,31 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return ge_Scalar(wrap(self), other).array
 
 
+isin_Tensor_Tensor_forms = KnownForms("TT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
+
+
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
-    elements_, test_elements_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert))
-
-
-isin_Tensor_Tensor_dense_forms = KnownForms()
-
-
-# isin_Tensor_Tensor where simple tensors like these were planned before.
-def isin_Tensor_Tensor_dense(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
     elements_ = elements.array
     test_elements_ = test_elements.array
-    key = (elements_.shape, elements_.dtype, test_elements_.shape, test_elements_.dtype)
-    form = isin_Tensor_Tensor_dense_forms.get(key)
+    key = (
+        elements_.shape,
+        elements_.strides,
+        elements_.dtype,
+        test_elements_.shape,
+        test_elements_.strides,
+        test_elements_.dtype,
+    )
+    form = isin_Tensor_Tensor_forms.get(key)
     if form is None:
-        plan = rules.membership(elements_, test_elements_)
-        form = isin_Tensor_Tensor_dense_forms.learn(key, plan, elements_, test_elements_)
-    if not form:
-        return isin_Tensor_Tensor(elements, test_elements, assume_unique, invert)
+        form = isin_Tensor_Tensor_forms.learn(
+            key,
+            rules.membership(elements_, test_elements_),
+            elements_,
+            test_elements_,
+        )
+    if form.casts:
+        elements_, test_elements_ = cast_operands(form, (elements_, test_elements_))
     return known_result(
         form,
         elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert),
@@ -1396,18 +1772,38 @@ def isin_Tensor_Tensor_dense(elements: Tensor, test_elements: Tensor, assume_uni
     )
 
 
+isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
+
+
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
-    elements_, test_element_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(np, elements_, test_element_, assume_unique, invert))
+    elements_ = elements.array
+    key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
+    form = isin_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = isin_Tensor_Scalar_forms.learn(key, rules.membership(elements_, test_element), elements_, test_element)
+    if form.casts:
+        elements_, test_element = cast_operands(form, (elements_, test_element))
+    return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
+
+
+isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
 
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
-    element_, test_elements_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(np, element_, test_elements_, assume_unique, invert))
+    test_elements_ = test_elements.array
+    key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
+    form = isin_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = isin_Scalar_Tensor_forms.learn(key, rules.membership(element, test_elements_), element, test_elements_)
+    if form.casts:
+        element, test_elements_ = cast_operands(form, (element, test_elements_))
+    return known_result(
+        form,
+        elementary_kernels.isin(np, element, test_elements_, assume_unique, invert),
+        test_elements_,
+    )
 
 
 # equal(Tensor self, Tensor other) -> bool
@@ -1416,10 +1812,21 @@ def equal(self: Tensor, other: Tensor) -> bool:
     return result
 
 
+bitwise_and_Tensor_out_forms = KnownForms()
+
+
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_and_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -1429,10 +1836,21 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_and__Tensor_forms = KnownForms()
+
+
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_and__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -1462,10 +1880,20 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_and__Tensor(self, other)
 
 
+bitwise_and_Scalar_out_forms = KnownForms()
+
+
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_and_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_and_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -1475,10 +1903,20 @@ def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_and__Scalar_forms = KnownForms()
+
+
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_and__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_and__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -1488,10 +1926,20 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_and_Scalar_Tensor_out_forms = KnownForms()
+
+
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and_Scalar_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self, other_, accepts="bool integer")
+            bitwise_and_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+        else:
+            plan = Plan(form, (self, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -1501,10 +1949,21 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         raise
 
 
+bitwise_or_Tensor_out_forms = KnownForms()
+
+
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_or_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1514,10 +1973,21 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_or__Tensor_forms = KnownForms()
+
+
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_or__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1547,10 +2017,20 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_or__Tensor(self, other)
 
 
+bitwise_or_Scalar_out_forms = KnownForms()
+
+
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_or_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_or_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1560,10 +2040,20 @@ def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_or__Scalar_forms = KnownForms()
+
+
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_or__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_or__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1573,10 +2063,20 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_or_Scalar_Tensor_out_forms = KnownForms()
+
+
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Scalar_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self, other_, accepts="bool integer")
+            bitwise_or_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+        else:
+            plan = Plan(form, (self, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1586,10 +2086,21 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
         raise
 
 
+bitwise_xor_Tensor_out_forms = KnownForms()
+
+
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_xor_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1599,10 +2110,21 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_xor__Tensor_forms = KnownForms()
+
+
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            bitwise_xor__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1632,10 +2154,20 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_xor__Tensor(self, other)
 
 
+bitwise_xor_Scalar_out_forms = KnownForms()
+
+
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_xor_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_xor_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1645,10 +2177,20 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_xor__Scalar_forms = KnownForms()
+
+
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_xor__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, accepts="bool integer")
+            bitwise_xor__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1658,10 +2200,20 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_xor_Scalar_Tensor_out_forms = KnownForms()
+
+
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Scalar_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self, other_, accepts="bool integer")
+            bitwise_xor_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+        else:
+            plan = Plan(form, (self, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1671,172 +2223,371 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         raise
 
 
+bitwise_left_shift_Tensor_out_forms = KnownForms()
+
+
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        bitwise_left_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_left_shift__Tensor_forms = KnownForms()
 
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        bitwise_left_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+bitwise_left_shift_Tensor_Scalar_out_forms = KnownForms()
 
 
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_left_shift_Tensor_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        bitwise_left_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_left_shift__Tensor_Scalar_forms = KnownForms()
 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_left_shift__Tensor_Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        bitwise_left_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+bitwise_left_shift_Scalar_Tensor_out_forms = KnownForms()
 
 
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Scalar_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, accepts="integer")
+        bitwise_left_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_right_shift_Tensor_out_forms = KnownForms()
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        bitwise_right_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_right_shift__Tensor_forms = KnownForms()
 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        bitwise_right_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+bitwise_right_shift_Tensor_Scalar_out_forms = KnownForms()
 
 
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_right_shift_Tensor_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        bitwise_right_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_right_shift__Tensor_Scalar_forms = KnownForms()
 
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_right_shift__Tensor_Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        bitwise_right_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+bitwise_right_shift_Scalar_Tensor_out_forms = KnownForms()
 
 
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Scalar_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, accepts="integer")
+        bitwise_right_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+__lshift___Tensor_out_forms = KnownForms()
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __lshift___Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        __lshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+__ilshift___Tensor_forms = KnownForms()
 
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __ilshift___Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        __ilshift___Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+__lshift___Scalar_out_forms = KnownForms()
 
 
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __lshift___Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        __lshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+__ilshift___Scalar_forms = KnownForms()
 
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __ilshift___Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        __ilshift___Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
+__rshift___Tensor_out_forms = KnownForms()
+
+
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __rshift___Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        __rshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+__irshift___Tensor_forms = KnownForms()
 
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __irshift___Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer")
+        __irshift___Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
+__rshift___Scalar_out_forms = KnownForms()
+
+
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __rshift___Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        __rshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+__irshift___Scalar_forms = KnownForms()
+
+
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __irshift___Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer")
+        __irshift___Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+logical_and_out_forms = KnownForms()
 
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_and_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_and_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
@@ -1846,10 +2597,21 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+logical_and__forms = KnownForms()
+
+
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_and__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_and__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
@@ -1878,10 +2640,21 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_and_(self, other)
 
 
+logical_or_out_forms = KnownForms()
+
+
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_or_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_or_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
@@ -1891,10 +2664,21 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+logical_or__forms = KnownForms()
+
+
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_or__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_or__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
@@ -1923,10 +2707,21 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_or_(self, other)
 
 
+logical_xor_out_forms = KnownForms()
+
+
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_xor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_xor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
@@ -1936,10 +2731,21 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+logical_xor__forms = KnownForms()
+
+
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_xor__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            logical_xor__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
@@ -1968,10 +2774,20 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_xor_(self, other)
 
 
+bitwise_not_out_forms = KnownForms()
+
+
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = bitwise_not_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="bool integer")
+            bitwise_not_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.invert(self_, out=plan.out(target)), target)
@@ -1981,10 +2797,20 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+bitwise_not__forms = KnownForms()
+
+
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = bitwise_not__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="bool integer")
+            bitwise_not__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.invert(self_, out=plan.out(target)), target)
@@ -2008,10 +2834,20 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     return bitwise_not_(self)
 
 
+logical_not_out_forms = KnownForms()
+
+
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = logical_not_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="bool")
+            logical_not_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.logical_not(self_, out=plan.out(target)), target)
@@ -2021,10 +2857,20 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+logical_not__forms = KnownForms()
+
+
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = logical_not__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="bool")
+            logical_not__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.logical_not(self_, out=plan.out(target)), target)
@@ -2046,10 +2892,20 @@ def logical_not__dense(self: Tensor) -> Tensor:
     return logical_not_(self)
 
 
+isnan_out_forms = KnownForms()
+
+
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isnan_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="bool")
+            isnan_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.not_equal(self_, self_, out=plan.out(target)), target)
@@ -2059,19 +2915,39 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+isinf_out_forms = KnownForms()
+
+
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = isinf_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="bool")
+        isinf_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isinf(np, self_), target)
     return out
 
 
+isposinf_out_forms = KnownForms()
+
+
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isposinf_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            isposinf_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.equal(self_, math.inf, out=plan.out(target)), target)
@@ -2081,10 +2957,20 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+isneginf_out_forms = KnownForms()
+
+
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isneginf_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            isneginf_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.equal(self_, -math.inf, out=plan.out(target)), target)
@@ -2094,19 +2980,40 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+signbit_out_forms = KnownForms()
+
+
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = signbit_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+        signbit_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.signbit(np, self_), target)
     return out
 
 
+eq_Tensor_out_forms = KnownForms()
+
+
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = eq_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            eq_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.equal(self_, other_, out=plan.out(target)), target)
@@ -2116,10 +3023,21 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+eq__Tensor_forms = KnownForms()
+
+
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = eq__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            eq__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.equal(self_, other_, out=plan.out(target)), target)
@@ -2148,10 +3066,20 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return eq__Tensor(self, other)
 
 
+eq_Scalar_out_forms = KnownForms()
+
+
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = eq_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool")
+            eq_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.equal(self_, other_, out=plan.out(target)), target)
@@ -2161,10 +3089,20 @@ def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+eq__Scalar_forms = KnownForms()
+
+
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = eq__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool")
+            eq__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.equal(self_, other_, out=plan.out(target)), target)
@@ -2188,10 +3126,21 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return eq__Scalar(self, other)
 
 
+ne_Tensor_out_forms = KnownForms()
+
+
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ne_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            ne_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
@@ -2201,10 +3150,21 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+ne__Tensor_forms = KnownForms()
+
+
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ne__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool")
+            ne__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
@@ -2233,10 +3193,20 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ne__Tensor(self, other)
 
 
+ne_Scalar_out_forms = KnownForms()
+
+
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ne_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool")
+            ne_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
@@ -2246,10 +3216,20 @@ def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+ne__Scalar_forms = KnownForms()
+
+
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ne__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool")
+            ne__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
@@ -2273,10 +3253,21 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ne__Scalar(self, other)
 
 
+lt_Tensor_out_forms = KnownForms()
+
+
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lt_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            lt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.less(self_, other_, out=plan.out(target)), target)
@@ -2286,10 +3277,21 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+lt__Tensor_forms = KnownForms()
+
+
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lt__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            lt__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.less(self_, other_, out=plan.out(target)), target)
@@ -2319,10 +3321,20 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return lt__Tensor(self, other)
 
 
+lt_Scalar_out_forms = KnownForms()
+
+
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = lt_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            lt_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.less(self_, other_, out=plan.out(target)), target)
@@ -2332,10 +3344,20 @@ def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+lt__Scalar_forms = KnownForms()
+
+
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = lt__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            lt__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.less(self_, other_, out=plan.out(target)), target)
@@ -2359,10 +3381,21 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return lt__Scalar(self, other)
 
 
+le_Tensor_out_forms = KnownForms()
+
+
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = le_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            le_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
@@ -2372,10 +3405,21 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+le__Tensor_forms = KnownForms()
+
+
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = le__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            le__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
@@ -2405,10 +3449,20 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return le__Tensor(self, other)
 
 
+le_Scalar_out_forms = KnownForms()
+
+
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = le_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            le_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
@@ -2418,10 +3472,20 @@ def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+le__Scalar_forms = KnownForms()
+
+
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = le__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            le__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
@@ -2445,10 +3509,21 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return le__Scalar(self, other)
 
 
+gt_Tensor_out_forms = KnownForms()
+
+
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gt_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            gt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.greater(self_, other_, out=plan.out(target)), target)
@@ -2458,10 +3533,21 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+gt__Tensor_forms = KnownForms()
+
+
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gt__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            gt__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.greater(self_, other_, out=plan.out(target)), target)
@@ -2491,10 +3577,20 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return gt__Tensor(self, other)
 
 
+gt_Scalar_out_forms = KnownForms()
+
+
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = gt_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            gt_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.greater(self_, other_, out=plan.out(target)), target)
@@ -2504,10 +3600,20 @@ def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+gt__Scalar_forms = KnownForms()
+
+
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = gt__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            gt__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.greater(self_, other_, out=plan.out(target)), target)
@@ -2531,10 +3637,21 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return gt__Scalar(self, other)
 
 
+ge_Tensor_out_forms = KnownForms()
+
+
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ge_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            ge_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -2544,10 +3661,21 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+ge__Tensor_forms = KnownForms()
+
+
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ge__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            ge__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -2577,10 +3705,20 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ge__Tensor(self, other)
 
 
+ge_Scalar_out_forms = KnownForms()
+
+
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ge_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            ge_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -2590,10 +3728,20 @@ def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+ge__Scalar_forms = KnownForms()
+
+
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ge__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            ge__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -2617,6 +3765,9 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ge__Scalar(self, other)
 
 
+isin_Tensor_Tensor_out_forms = KnownForms()
+
+
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def isin_Tensor_Tensor_out(
@@ -2626,11 +3777,29 @@ def isin_Tensor_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
+    elements_ = elements.array
+    test_elements_ = test_elements.array
+    key = (
+        elements_.shape,
+        elements_.strides,
+        elements_.dtype,
+        test_elements_.shape,
+        test_elements_.strides,
+        test_elements_.dtype,
+    )
+    form = isin_Tensor_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.membership(elements_, test_elements_)
+        isin_Tensor_Tensor_out_forms.learn_plan(key, plan, elements_, test_elements_)
+    else:
+        plan = Plan(form, (elements_, test_elements_))
     elements_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert), target)
     return out
+
+
+isin_Tensor_Scalar_out_forms = KnownForms()
 
 
 # isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
@@ -2642,11 +3811,21 @@ def isin_Tensor_Scalar_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
+    elements_ = elements.array
+    key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
+    form = isin_Tensor_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.membership(elements_, test_element)
+        isin_Tensor_Scalar_out_forms.learn_plan(key, plan, elements_, test_element)
+    else:
+        plan = Plan(form, (elements_, test_element))
     elements_, test_element_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(np, elements_, test_element_, assume_unique, invert), target)
     return out
+
+
+isin_Scalar_Tensor_out_forms = KnownForms()
 
 
 # isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -2658,7 +3837,14 @@ def isin_Scalar_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
+    test_elements_ = test_elements.array
+    key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
+    form = isin_Scalar_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.membership(element, test_elements_)
+        isin_Scalar_Tensor_out_forms.learn_plan(key, plan, element, test_elements_)
+    else:
+        plan = Plan(form, (element, test_elements_))
     element_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(np, element_, test_elements_, assume_unique, invert), target)

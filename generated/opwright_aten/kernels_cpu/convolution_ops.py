@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
 from opwright_kernels import convolution as convolution_kernels
 from opwright_kernels import windows as windows_kernels
+
+convolution_default_forms = KnownForms("TTOIIIVIV", convolution_kernels.convolution, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8))
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
@@ -23,21 +25,37 @@ def convolution_default(
     output_padding: list[int],
     groups: int,
 ) -> Tensor:
+    input_ = input.array
+    weight_ = weight.array
     bias_ = None if bias is None else bias.array
-    plan = rules.convolution(
-        input.array,
-        weight.array,
-        bias_,
-        stride,
-        padding,
-        dilation,
+    key = (
+        input_.shape,
+        input_.strides,
+        input_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+        None if bias_ is None else (bias_.shape, bias_.strides, bias_.dtype),
+        tuple(stride),
+        tuple(padding),
+        tuple(dilation),
         transposed,
-        output_padding,
+        tuple(output_padding),
         groups,
     )
-    input_, weight_, bias_ = plan.operands
-    return new_result(
-        plan,
+    form = convolution_default_forms.get(key)
+    if form is None:
+        form = convolution_default_forms.learn(
+            key,
+            rules.convolution(input_, weight_, bias_, stride, padding, dilation, transposed, output_padding, groups),
+            input_,
+            weight_,
+            bias_,
+        )
+    if form.casts:
+        input_, weight_, bias_ = cast_operands(form, (input_, weight_, bias_))
+    return known_result(
+        form,
         convolution_kernels.convolution(
             np,
             input_,
@@ -50,7 +68,13 @@ def convolution_default(
             output_padding,
             groups,
         ),
+        input_,
+        weight_,
+        bias_,
     )
+
+
+im2col_default_forms = KnownForms("TIIII", windows_kernels.im2col, (-1, 0, 1, 2, 3, 4))
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
@@ -61,31 +85,17 @@ def im2col_default(
     padding: list[int],
     stride: list[int],
 ) -> Tensor:
-    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
-    (self_,) = plan.operands
-    return new_result(plan, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride))
-
-
-im2col_default_dense_forms = KnownForms()
-
-
-# im2col_default where simple tensors like these were planned before.
-def im2col_default_dense(
-    self: Tensor,
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
-    form = im2col_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+    form = im2col_default_forms.get(key)
     if form is None:
-        plan = rules.im2col(self_, kernel_size, dilation, padding, stride)
-        form = im2col_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return im2col_default(self, kernel_size, dilation, padding, stride)
+        form = im2col_default_forms.learn(key, rules.im2col(self_, kernel_size, dilation, padding, stride), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
+
+
+col2im_default_forms = KnownForms("TIIIII", windows_kernels.col2im, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
@@ -98,26 +108,10 @@ def col2im_default(
     padding: list[int],
     stride: list[int],
 ) -> Tensor:
-    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
-    (self_,) = plan.operands
-    return new_result(plan, windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride))
-
-
-col2im_default_dense_forms = KnownForms()
-
-
-# col2im_default where simple tensors like these were planned before.
-def col2im_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
     self_ = self.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         tuple(output_size),
         tuple(kernel_size),
@@ -125,17 +119,23 @@ def col2im_default_dense(
         tuple(padding),
         tuple(stride),
     )
-    form = col2im_default_dense_forms.get(key)
+    form = col2im_default_forms.get(key)
     if form is None:
-        plan = rules.col2im(self_, output_size, kernel_size, dilation, padding, stride)
-        form = col2im_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return col2im_default(self, output_size, kernel_size, dilation, padding, stride)
+        form = col2im_default_forms.learn(
+            key,
+            rules.col2im(self_, output_size, kernel_size, dilation, padding, stride),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride),
         self_,
     )
+
+
+convolution_out_forms = KnownForms()
 
 
 # convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
@@ -152,18 +152,30 @@ def convolution_out(
     groups: int,
     out: Tensor,
 ) -> Tensor:
+    input_ = input.array
+    weight_ = weight.array
     bias_ = None if bias is None else bias.array
-    plan = rules.convolution(
-        input.array,
-        weight.array,
-        bias_,
-        stride,
-        padding,
-        dilation,
+    key = (
+        input_.shape,
+        input_.strides,
+        input_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+        None if bias_ is None else (bias_.shape, bias_.strides, bias_.dtype),
+        tuple(stride),
+        tuple(padding),
+        tuple(dilation),
         transposed,
-        output_padding,
+        tuple(output_padding),
         groups,
     )
+    form = convolution_out_forms.get(key)
+    if form is None:
+        plan = rules.convolution(input_, weight_, bias_, stride, padding, dilation, transposed, output_padding, groups)
+        convolution_out_forms.learn_plan(key, plan, input_, weight_, bias_)
+    else:
+        plan = Plan(form, (input_, weight_, bias_))
     input_, weight_, bias_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -184,6 +196,9 @@ def convolution_out(
     return out
 
 
+im2col_out_forms = KnownForms()
+
+
 # im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) ->
 #     Tensor(a!)
 def im2col_out(
@@ -194,11 +209,21 @@ def im2col_out(
     stride: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+    form = im2col_out_forms.get(key)
+    if form is None:
+        plan = rules.im2col(self_, kernel_size, dilation, padding, stride)
+        im2col_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), target)
     return out
+
+
+col2im_out_forms = KnownForms()
 
 
 # col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]
@@ -212,7 +237,23 @@ def col2im_out(
     stride: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(output_size),
+        tuple(kernel_size),
+        tuple(dilation),
+        tuple(padding),
+        tuple(stride),
+    )
+    form = col2im_out_forms.get(key)
+    if form is None:
+        plan = rules.col2im(self_, output_size, kernel_size, dilation, padding, stride)
+        col2im_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride), target)

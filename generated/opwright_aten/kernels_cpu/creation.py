@@ -13,17 +13,20 @@ from opwright.abi import (
     KnownForms,
     Layout,
     MemoryFormat,
+    Plan,
     Scalar,
     Tensor,
+    cast_operands,
     known_result,
     name_kernel,
-    new_result,
     number_of,
     rules,
 )
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
+
+empty_memory_format_forms = KnownForms("IV.V.V", factories_kernels.empty, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -36,8 +39,17 @@ def empty_memory_format(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device, memory_format=memory_format)
-    return new_result(plan, factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format))
+    key = (tuple(size), dtype, device, memory_format)
+    form = empty_memory_format_forms.get(key)
+    if form is None:
+        form = empty_memory_format_forms.learn(
+            key,
+            rules.empty(size, dtype=dtype, device=device, memory_format=memory_format),
+        )
+    return known_result(form, factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format))
+
+
+empty_strided_default_forms = KnownForms("IIV.V.", factories_kernels.empty_strided, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -50,8 +62,14 @@ def empty_strided_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
-    return new_result(plan, factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory))
+    key = (tuple(size), tuple(stride), dtype, device)
+    form = empty_strided_default_forms.get(key)
+    if form is None:
+        form = empty_strided_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device, stride=stride))
+    return known_result(form, factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory))
+
+
+zeros_default_forms = KnownForms("IV.V.", factories_kernels.zeros, (-1, 0, 1, 2, 3, 4))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -63,8 +81,14 @@ def zeros_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.zeros(np, size, dtype, layout, device, pin_memory))
+    key = (tuple(size), dtype, device)
+    form = zeros_default_forms.get(key)
+    if form is None:
+        form = zeros_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.zeros(np, size, dtype, layout, device, pin_memory))
+
+
+ones_default_forms = KnownForms("IV.V.", factories_kernels.ones, (-1, 0, 1, 2, 3, 4))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -76,8 +100,14 @@ def ones_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.ones(np, size, dtype, layout, device, pin_memory))
+    key = (tuple(size), dtype, device)
+    form = ones_default_forms.get(key)
+    if form is None:
+        form = ones_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.ones(np, size, dtype, layout, device, pin_memory))
+
+
+full_default_forms = KnownForms("INV.V.", factories_kernels.full, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -90,8 +120,14 @@ def full_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.full(size, fill_value, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory))
+    key = (tuple(size), type(fill_value), fill_value, dtype, device)
+    form = full_default_forms.get(key)
+    if form is None:
+        form = full_default_forms.learn(key, rules.full(size, fill_value, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory))
+
+
+arange_start_step_forms = KnownForms("NNNV.V.", factories_kernels.arange, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -105,8 +141,14 @@ def arange_start_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.arange(start, end, step, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory))
+    key = (type(start), start, type(end), end, type(step), step, dtype, device)
+    form = arange_start_step_forms.get(key)
+    if form is None:
+        form = arange_start_step_forms.learn(key, rules.arange(start, end, step, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory))
+
+
+linspace_default_forms = KnownForms("NNVV.V.", factories_kernels.linspace, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -120,8 +162,14 @@ def linspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory))
+    key = (type(start), start, type(end), end, steps, dtype, device)
+    form = linspace_default_forms.get(key)
+    if form is None:
+        form = linspace_default_forms.learn(key, rules.linspace(start, end, steps, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory))
+
+
+eye_m_forms = KnownForms("VVV.V.", factories_kernels.eye, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -134,8 +182,14 @@ def eye_m(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.eye(n, m, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory))
+    key = (n, m, dtype, device)
+    form = eye_m_forms.get(key)
+    if form is None:
+        form = eye_m_forms.learn(key, rules.eye(n, m, dtype=dtype, device=device))
+    return known_result(form, factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory))
+
+
+logspace_default_forms = KnownForms("NNV.V.V.", factories_kernels.logspace, (-1, 0, 1, 2, 3, 4, 5, 6, 7))
 
 
 # logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
@@ -150,8 +204,19 @@ def logspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return new_result(plan, factories_kernels.logspace(np, start, end, steps, base, dtype, layout, device, pin_memory))
+    key = (type(start), start, type(end), end, steps, dtype, device)
+    form = logspace_default_forms.get(key)
+    if form is None:
+        form = logspace_default_forms.learn(key, rules.linspace(start, end, steps, dtype=dtype, device=device))
+    return known_result(
+        form,
+        factories_kernels.logspace(np, start, end, steps, base, dtype, layout, device, pin_memory),
+    )
+
+
+hamming_window_periodic_alpha_beta_forms = KnownForms(
+    "V...V.V.", window_functions_kernels.hamming_window, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
@@ -166,9 +231,15 @@ def hamming_window_periodic_alpha_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("hamming_window", window_length, dtype=dtype, device=device)
-    return new_result(
-        plan,
+    key = (window_length, dtype, device)
+    form = hamming_window_periodic_alpha_beta_forms.get(key)
+    if form is None:
+        form = hamming_window_periodic_alpha_beta_forms.learn(
+            key,
+            rules.window("hamming_window", window_length, dtype=dtype, device=device),
+        )
+    return known_result(
+        form,
         window_functions_kernels.hamming_window(
             np,
             window_length,
@@ -183,6 +254,9 @@ def hamming_window_periodic_alpha_beta(
     )
 
 
+bartlett_window_periodic_forms = KnownForms("V.V.V.", window_functions_kernels.bartlett_window, (-1, 0, 1, 2, 3, 4, 5))
+
+
 # bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 def bartlett_window_periodic(
@@ -193,11 +267,20 @@ def bartlett_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("bartlett_window", window_length, dtype=dtype, device=device)
-    return new_result(
-        plan,
+    key = (window_length, dtype, device)
+    form = bartlett_window_periodic_forms.get(key)
+    if form is None:
+        form = bartlett_window_periodic_forms.learn(
+            key,
+            rules.window("bartlett_window", window_length, dtype=dtype, device=device),
+        )
+    return known_result(
+        form,
         window_functions_kernels.bartlett_window(np, window_length, periodic, dtype, layout, device, pin_memory),
     )
+
+
+blackman_window_periodic_forms = KnownForms("V.V.V.", window_functions_kernels.blackman_window, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
@@ -210,11 +293,20 @@ def blackman_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("blackman_window", window_length, dtype=dtype, device=device)
-    return new_result(
-        plan,
+    key = (window_length, dtype, device)
+    form = blackman_window_periodic_forms.get(key)
+    if form is None:
+        form = blackman_window_periodic_forms.learn(
+            key,
+            rules.window("blackman_window", window_length, dtype=dtype, device=device),
+        )
+    return known_result(
+        form,
         window_functions_kernels.blackman_window(np, window_length, periodic, dtype, layout, device, pin_memory),
     )
+
+
+kaiser_window_beta_forms = KnownForms("V..V.V.", window_functions_kernels.kaiser_window, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
@@ -228,132 +320,94 @@ def kaiser_window_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("kaiser_window", window_length, dtype=dtype, device=device)
-    return new_result(
-        plan,
+    key = (window_length, dtype, device)
+    form = kaiser_window_beta_forms.get(key)
+    if form is None:
+        form = kaiser_window_beta_forms.learn(
+            key,
+            rules.window("kaiser_window", window_length, dtype=dtype, device=device),
+        )
+    return known_result(
+        form,
         window_functions_kernels.kaiser_window(np, window_length, periodic, beta, dtype, layout, device, pin_memory),
     )
 
 
+copy_default_forms = KnownForms("TT.", copying_kernels.copy_from, (-1, 0, 1, 2))
+
+
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.copy_from(np, self_, src.array, non_blocking))
-
-
-copy_default_dense_forms = KnownForms()
-
-
-# copy_default where simple tensors like these were planned before.
-def copy_default_dense(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     self_ = self.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, src_.shape, src_.dtype)
-    form = copy_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
+    form = copy_default_forms.get(key)
     if form is None:
-        plan = rules.copied(self_, src=src_)
-        form = copy_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return copy_default(self, src, non_blocking)
+        form = copy_default_forms.learn(key, rules.copied(self_, src=src_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_, src_)
+
+
+fill_Scalar_forms = KnownForms("TN", copying_kernels.fill_with_number, (-1, 0, 1))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_number(np, self_, value))
-
-
-fill_Scalar_dense_forms = KnownForms()
-
-
-# fill_Scalar where simple tensors like these were planned before.
-def fill_Scalar_dense(self: Tensor, value: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(value), value)
-    form = fill_Scalar_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(value), value)
+    form = fill_Scalar_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value)
-        form = fill_Scalar_dense_forms.learn(key, plan, self_)
-    if not form:
-        return fill_Scalar(self, value)
+        form = fill_Scalar_forms.learn(key, rules.filled(self_, value=value), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
+
+
+fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_element(np, self_, value.array))
-
-
-fill_Tensor_dense_forms = KnownForms()
-
-
-# fill_Tensor where simple tensors like these were planned before.
-def fill_Tensor_dense(self: Tensor, value: Tensor) -> Tensor:
     self_ = self.array
     value_ = value.array
-    key = (self_.shape, self_.dtype, value_.shape, value_.dtype)
-    form = fill_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
+    form = fill_Tensor_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value_)
-        form = fill_Tensor_dense_forms.learn(key, plan, self_)
-    if not form:
-        return fill_Tensor(self, value)
+        form = fill_Tensor_forms.learn(key, rules.filled(self_, value=value_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
+
+
+zero_default_forms = KnownForms("T", copying_kernels.fill_with_zero, (-1, 0))
 
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_zero(np, self_))
-
-
-zero_default_dense_forms = KnownForms()
-
-
-# zero_default where simple tensors like these were planned before.
-def zero_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = zero_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = zero_default_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, may_overlap=True)
-        form = zero_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return zero_default(self)
+        form = zero_default_forms.learn(key, rules.overwritten(self_, may_overlap=True), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
+
+
+clone_default_forms = KnownForms()
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     try:
-        plan = rules.like(self.array, memory_format=memory_format)
-        (self_,) = plan.operands
-        return new_result(plan, self_)
-    except Exception as error:
-        name_kernel(error, "aten::clone", "CPU")
-        raise
-
-
-clone_default_dense_forms = KnownForms()
-
-
-# clone_default where simple tensors like these were planned before.
-def clone_default_dense(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, memory_format)
-        form = clone_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, memory_format)
+        form = clone_default_forms.get(key)
         if form is None:
-            plan = rules.like(self_, memory_format=memory_format)
-            form = clone_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return clone_default(self, memory_format)
+            form = clone_default_forms.learn(key, rules.like(self_, memory_format=memory_format), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_, self_)
     except Exception as error:
         name_kernel(error, "aten::clone", "CPU")
@@ -376,82 +430,176 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
     return result
 
 
+copy_out_forms = KnownForms()
+
+
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
+    form = copy_out_forms.get(key)
+    if form is None:
+        plan = rules.copied(self_, src=src_)
+        copy_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(np, self_, src_, non_blocking, out=plan.out(target)), target)
     return out
+
+
+copy__forms = KnownForms()
 
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
+    form = copy__forms.get(key)
+    if form is None:
+        plan = rules.copied(self_, src=src_)
+        copy__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(np, self_, src_, non_blocking, out=plan.out(target)), target)
     return self
+
+
+fill_Scalar_out_forms = KnownForms()
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(value), value)
+    form = fill_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value)
+        fill_Scalar_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
     return out
+
+
+fill__Scalar_forms = KnownForms()
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(value), value)
+    form = fill__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value)
+        fill__Scalar_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
     return self
 
 
+fill_Tensor_out_forms = KnownForms()
+
+
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
+    self_ = self.array
+    value_ = value.array
+    key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
+    form = fill_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value_)
+        fill_Tensor_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(np, self_, value_, out=plan.out(target)), target)
     return out
+
+
+fill__Tensor_forms = KnownForms()
 
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
+    self_ = self.array
+    value_ = value.array
+    key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
+    form = fill__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.filled(self_, value=value_)
+        fill__Tensor_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(np, self_, value_, out=plan.out(target)), target)
     return self
+
+
+zero_out_forms = KnownForms()
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = zero_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, may_overlap=True)
+        zero_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_zero(np, self_, out=plan.out(target)), target)
     return out
 
 
+zero__forms = KnownForms()
+
+
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = zero__forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, may_overlap=True)
+        zero__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_zero(np, self_, out=plan.out(target)), target)
     return self
+
+
+clone_out_forms = KnownForms()
 
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.like(self.array, memory_format=memory_format)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, memory_format)
+        form = clone_out_forms.get(key)
+        if form is None:
+            plan = rules.like(self_, memory_format=memory_format)
+            clone_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_, target)

@@ -7,58 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, rules, wrap_result
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, new_result, rules, wrap_result
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import joining as joining_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 from opwright_kernels import scattering as scattering_kernels
 
+cat_default_forms = KnownForms("LV", joining_kernels.concatenate, (-1, 0, 1))
+
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
 def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
-    tensors_ = plan.operands
-    return new_result(plan, joining_kernels.concatenate(np, tensors_, dim))
-
-
-cat_default_dense_forms = KnownForms()
-
-
-# cat_default where simple tensors like these were planned before.
-def cat_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
-    form = cat_default_dense_forms.get(key)
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = cat_default_forms.get(key)
     if form is None:
-        plan = rules.cat(tensors_, dim)
-        form = cat_default_dense_forms.learn(key, plan, *tensors_)
-    if not form:
-        return cat_default(tensors, dim)
+        form = cat_default_forms.learn(key, rules.cat(tensors_, dim), *tensors_)
+    if form.casts:
+        tensors_ = cast_operands(form, tensors_)
     return known_result(form, joining_kernels.concatenate(np, tensors_, dim), *tensors_)
+
+
+stack_default_forms = KnownForms("LV", joining_kernels.stack, (-1, 0, 1))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
 def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.stack(tensors_, dim)
-    tensors_ = plan.operands
-    return new_result(plan, joining_kernels.stack(np, tensors_, dim))
-
-
-stack_default_dense_forms = KnownForms()
-
-
-# stack_default where simple tensors like these were planned before.
-def stack_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
-    form = stack_default_dense_forms.get(key)
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = stack_default_forms.get(key)
     if form is None:
-        plan = rules.stack(tensors_, dim)
-        form = stack_default_dense_forms.learn(key, plan, *tensors_)
-    if not form:
-        return stack_default(tensors, dim)
+        form = stack_default_forms.learn(key, rules.stack(tensors_, dim), *tensors_)
+    if form.casts:
+        tensors_ = cast_operands(form, tensors_)
     return known_result(form, joining_kernels.stack(np, tensors_, dim), *tensors_)
 
 
@@ -78,174 +59,157 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
     return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
 
 
+index_select_default_forms = KnownForms("TVT", indexing_kernels.index_select, (-1, 0, 1, 2))
+
+
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
 def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    plan = rules.index_select(self.array, dim, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.index_select(np, self_, dim, index_))
-
-
-index_select_default_dense_forms = KnownForms()
-
-
-# index_select_default where simple tensors like these were planned before.
-def index_select_default_dense(self: Tensor, dim: int, index: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype)
-    form = index_select_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = index_select_default_forms.get(key)
     if form is None:
-        plan = rules.index_select(self_, dim, index_)
-        form = index_select_default_dense_forms.learn(key, plan, self_, index_)
-    if not form:
-        return index_select_default(self, dim, index)
+        form = index_select_default_forms.learn(key, rules.index_select(self_, dim, index_), self_, index_)
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.index_select(np, self_, dim, index_), self_, index_)
+
+
+gather_default_forms = KnownForms("TVT.", indexing_kernels.gather, (-1, 0, 1, 2, 3))
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    plan = rules.gather(self.array, dim, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.gather(np, self_, dim, index_, sparse_grad))
-
-
-gather_default_dense_forms = KnownForms()
-
-
-# gather_default where simple tensors like these were planned before.
-def gather_default_dense(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     self_ = self.array
     index_ = index.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype)
-    form = gather_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = gather_default_forms.get(key)
     if form is None:
-        plan = rules.gather(self_, dim, index_)
-        form = gather_default_dense_forms.learn(key, plan, self_, index_)
-    if not form:
-        return gather_default(self, dim, index, sparse_grad)
+        form = gather_default_forms.learn(key, rules.gather(self_, dim, index_), self_, index_)
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.gather(np, self_, dim, index_, sparse_grad), self_, index_)
+
+
+take_default_forms = KnownForms("TT", indexing_kernels.take, (-1, 0, 1))
 
 
 # take(Tensor self, Tensor index) -> Tensor
 def take_default(self: Tensor, index: Tensor) -> Tensor:
-    plan = rules.taken(self.array, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.take(np, self_, index_))
-
-
-take_default_dense_forms = KnownForms()
-
-
-# take_default where simple tensors like these were planned before.
-def take_default_dense(self: Tensor, index: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
-    key = (self_.shape, self_.dtype, index_.shape, index_.dtype)
-    form = take_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
+    form = take_default_forms.get(key)
     if form is None:
-        plan = rules.taken(self_, index_)
-        form = take_default_dense_forms.learn(key, plan, self_, index_)
-    if not form:
-        return take_default(self, index)
+        form = take_default_forms.learn(key, rules.taken(self_, index_), self_, index_)
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.take(np, self_, index_), self_, index_)
+
+
+put_default_forms = KnownForms("TTT.", scattering_kernels.put, (-1, 0, 1, 2, 3))
 
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
 def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.put(np, self_, index_, source_, accumulate))
-
-
-put_default_dense_forms = KnownForms()
-
-
-# put_default where simple tensors like these were planned before.
-def put_default_dense(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     self_ = self.array
     index_ = index.array
     source_ = source.array
-    key = (self_.shape, self_.dtype, index_.shape, index_.dtype, source_.shape, source_.dtype)
-    form = put_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = put_default_forms.get(key)
     if form is None:
-        plan = rules.put(self_, index_, source_)
-        form = put_default_dense_forms.learn(key, plan, self_, index_, source_)
-    if not form:
-        return put_default(self, index, source, accumulate)
+        form = put_default_forms.learn(key, rules.put(self_, index_, source_), self_, index_, source_)
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(form, scattering_kernels.put(np, self_, index_, source_, accumulate), self_, index_, source_)
+
+
+scatter_src_forms = KnownForms("TVTT", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, src_))
-
-
-scatter_src_dense_forms = KnownForms()
-
-
-# scatter_src where simple tensors like these were planned before.
-def scatter_src_dense(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype)
-    form = scatter_src_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_src_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
-        form = scatter_src_dense_forms.learn(key, plan, self_, index_, src_)
-    if not form:
-        return scatter_src(self, dim, index, src)
+        form = scatter_src_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
+
+
+scatter_value_forms = KnownForms("TVTN", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
 
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
-    self_, index_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, value))
-
-
-scatter_value_dense_forms = KnownForms()
-
-
-# scatter_value where simple tensors like these were planned before.
-def scatter_value_dense(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     self_ = self.array
     index_ = index.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, type(value), value)
-    form = scatter_value_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = scatter_value_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value)
-        form = scatter_value_dense_forms.learn(key, plan, self_, index_)
-    if not form:
-        return scatter_value(self, dim, index, value)
+        form = scatter_value_forms.learn(key, rules.scattered(self_, dim, index_, value=value), self_, index_)
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
+
+
+scatter_reduce___forms = KnownForms("TVTTV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce))
-
-
-scatter_reduce___dense_forms = KnownForms()
-
-
-# scatter_reduce__ where simple tensors like these were planned before.
-def scatter_reduce___dense(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     self_ = self.array
     index_ = index.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype, reduce)
-    form = scatter_reduce___dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce___forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
-        form = scatter_reduce___dense_forms.learn(key, plan, self_, index_, src_)
-    if not form:
-        return scatter_reduce__(self, dim, index, src, reduce)
+        form = scatter_reduce___forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply"),
+            self_,
+            index_,
+            src_,
+        )
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(
         form,
         scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce),
@@ -255,84 +219,98 @@ def scatter_reduce___dense(self: Tensor, dim: int, index: Tensor, src: Tensor, r
     )
 
 
+scatter_value_reduce_forms = KnownForms("TVTNV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
+
+
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
-    self_, index_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce))
-
-
-scatter_value_reduce_dense_forms = KnownForms()
-
-
-# scatter_value_reduce where simple tensors like these were planned before.
-def scatter_value_reduce_dense(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     self_ = self.array
     index_ = index.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, type(value), value, reduce)
-    form = scatter_value_reduce_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        type(value),
+        value,
+        reduce,
+    )
+    form = scatter_value_reduce_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
-        form = scatter_value_reduce_dense_forms.learn(key, plan, self_, index_)
-    if not form:
-        return scatter_value_reduce(self, dim, index, value, reduce)
+        form = scatter_value_reduce_forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply"),
+            self_,
+            index_,
+        )
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce), self_, index_)
+
+
+scatter_add_default_forms = KnownForms("TVTT", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3))
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_add(np, self_, dim, index_, src_))
-
-
-scatter_add_default_dense_forms = KnownForms()
-
-
-# scatter_add_default where simple tensors like these were planned before.
-def scatter_add_default_dense(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype)
-    form = scatter_add_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_add_default_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
-        form = scatter_add_default_dense_forms.learn(key, plan, self_, index_, src_)
-    if not form:
-        return scatter_add_default(self, dim, index, src)
+        form = scatter_add_default_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
+
+
+scatter_reduce_two_forms = KnownForms("TVTTV.", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
 def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self))
-
-
-scatter_reduce_two_dense_forms = KnownForms()
-
-
-# scatter_reduce_two where simple tensors like these were planned before.
-def scatter_reduce_two_dense(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
     self_ = self.array
     index_ = index.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, src_.shape, src_.dtype, reduce)
-    form = scatter_reduce_two_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce_two_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
-        form = scatter_reduce_two_dense_forms.learn(key, plan, self_, index_, src_)
-    if not form:
-        return scatter_reduce_two(self, dim, index, src, reduce, include_self)
+        form = scatter_reduce_two_forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin"),
+            self_,
+            index_,
+            src_,
+        )
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(
         form,
         scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self),
@@ -342,28 +320,39 @@ def scatter_reduce_two_dense(
     )
 
 
+index_add_default_forms = KnownForms("TVTTN", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4))
+
+
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_add(np, self_, dim, index_, source_, alpha))
-
-
-index_add_default_dense_forms = KnownForms()
-
-
-# index_add_default where simple tensors like these were planned before.
-def index_add_default_dense(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     index_ = index.array
     source_ = source.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, source_.shape, source_.dtype, type(alpha), alpha)
-    form = index_add_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        type(alpha),
+        alpha,
+    )
+    form = index_add_default_forms.get(key)
     if form is None:
-        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
-        form = index_add_default_dense_forms.learn(key, plan, self_, index_, source_)
-    if not form:
-        return index_add_default(self, dim, index, source, alpha)
+        form = index_add_default_forms.learn(
+            key,
+            rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha),
+            self_,
+            index_,
+            source_,
+        )
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(
         form,
         scattering_kernels.index_add(np, self_, dim, index_, source_, alpha),
@@ -373,33 +362,11 @@ def index_add_default_dense(self: Tensor, dim: int, index: Tensor, source: Tenso
     )
 
 
+index_reduce_default_forms = KnownForms("TVTTVV", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5))
+
+
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
 def index_reduce_default(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
-        dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
-    )
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self))
-
-
-index_reduce_default_dense_forms = KnownForms()
-
-
-# index_reduce_default where simple tensors like these were planned before.
-def index_reduce_default_dense(
     self: Tensor,
     dim: int,
     index: Tensor,
@@ -412,29 +379,29 @@ def index_reduce_default_dense(
     source_ = source.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         dim,
         index_.shape,
+        index_.strides,
         index_.dtype,
         source_.shape,
+        source_.strides,
         source_.dtype,
         reduce,
         include_self,
     )
-    form = index_reduce_default_dense_forms.get(key)
+    form = index_reduce_default_forms.get(key)
     if form is None:
-        plan = rules.index_written(
-            "index_reduce",
+        form = index_reduce_default_forms.learn(
+            key,
+            rules.index_written("index_reduce", self_, dim, index_, source_, reduce=reduce, include_self=include_self),
             self_,
-            dim,
             index_,
             source_,
-            reduce=reduce,
-            include_self=include_self,
         )
-        form = index_reduce_default_dense_forms.learn(key, plan, self_, index_, source_)
-    if not form:
-        return index_reduce_default(self, dim, index, source, reduce, include_self)
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(
         form,
         scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self),
@@ -444,134 +411,169 @@ def index_reduce_default_dense(
     )
 
 
+index_copy_default_forms = KnownForms("TVTT", scattering_kernels.index_copy, (-1, 0, 1, 2, 3))
+
+
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_copy(np, self_, dim, index_, source_))
-
-
-index_copy_default_dense_forms = KnownForms()
-
-
-# index_copy_default where simple tensors like these were planned before.
-def index_copy_default_dense(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
     source_ = source.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, source_.shape, source_.dtype)
-    form = index_copy_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = index_copy_default_forms.get(key)
     if form is None:
-        plan = rules.index_copied(self_, dim, index_, source_)
-        form = index_copy_default_dense_forms.learn(key, plan, self_, index_, source_)
-    if not form:
-        return index_copy_default(self, dim, index, source)
+        form = index_copy_default_forms.learn(
+            key,
+            rules.index_copied(self_, dim, index_, source_),
+            self_,
+            index_,
+            source_,
+        )
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
+
+
+index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
-    self_, index_, value_ = plan.operands
-    return new_result(plan, scattering_kernels.index_fill(np, self_, dim, index_, value_))
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = index_fill_int_Scalar_forms.get(key)
+    if form is None:
+        form = index_fill_int_Scalar_forms.learn(
+            key,
+            rules.index_filled(self_, dim, index_, value),
+            self_,
+            index_,
+            value,
+        )
+    if form.casts:
+        self_, index_, value = cast_operands(form, (self_, index_, value))
+    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value), self_, index_)
+
+
+index_fill_int_Tensor_forms = KnownForms("TVTT", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
 
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
 def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
-    self_, index_, value_ = plan.operands
-    return new_result(plan, scattering_kernels.index_fill(np, self_, dim, index_, value_))
-
-
-index_fill_int_Tensor_dense_forms = KnownForms()
-
-
-# index_fill_int_Tensor where simple tensors like these were planned before.
-def index_fill_int_Tensor_dense(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     self_ = self.array
     index_ = index.array
     value_ = value.array
-    key = (self_.shape, self_.dtype, dim, index_.shape, index_.dtype, value_.shape, value_.dtype)
-    form = index_fill_int_Tensor_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = index_fill_int_Tensor_forms.get(key)
     if form is None:
-        plan = rules.index_filled(self_, dim, index_, value_)
-        form = index_fill_int_Tensor_dense_forms.learn(key, plan, self_, index_, value_)
-    if not form:
-        return index_fill_int_Tensor(self, dim, index, value)
+        form = index_fill_int_Tensor_forms.learn(
+            key,
+            rules.index_filled(self_, dim, index_, value_),
+            self_,
+            index_,
+            value_,
+        )
+    if form.casts:
+        self_, index_, value_ = cast_operands(form, (self_, index_, value_))
     return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value_), self_, index_, value_)
+
+
+masked_scatter_default_forms = KnownForms("TTT", scattering_kernels.masked_scatter, (-1, 0, 1, 2))
 
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
 def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
-    self_, mask_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.masked_scatter(np, self_, mask_, source_))
-
-
-masked_scatter_default_dense_forms = KnownForms()
-
-
-# masked_scatter_default where simple tensors like these were planned before.
-def masked_scatter_default_dense(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     self_ = self.array
     mask_ = mask.array
     source_ = source.array
-    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, source_.shape, source_.dtype)
-    form = masked_scatter_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = masked_scatter_default_forms.get(key)
     if form is None:
-        plan = rules.masked_scattered(self_, mask_, source_)
-        form = masked_scatter_default_dense_forms.learn(key, plan, self_, mask_, source_)
-    if not form:
-        return masked_scatter_default(self, mask, source)
+        form = masked_scatter_default_forms.learn(
+            key,
+            rules.masked_scattered(self_, mask_, source_),
+            self_,
+            mask_,
+            source_,
+        )
+    if form.casts:
+        self_, mask_, source_ = cast_operands(form, (self_, mask_, source_))
     return known_result(form, scattering_kernels.masked_scatter(np, self_, mask_, source_), self_, mask_, source_)
+
+
+masked_fill_Scalar_forms = KnownForms("TTN", indexing_kernels.fill_where, (-1, 0, 1, 2))
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
-    self_, mask_ = plan.operands
-    return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value))
-
-
-masked_fill_Scalar_dense_forms = KnownForms()
-
-
-# masked_fill_Scalar where simple tensors like these were planned before.
-def masked_fill_Scalar_dense(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     self_ = self.array
     mask_ = mask.array
-    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, type(value), value)
-    form = masked_fill_Scalar_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
+    form = masked_fill_Scalar_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value)
-        form = masked_fill_Scalar_dense_forms.learn(key, plan, self_, mask_)
-    if not form:
-        return masked_fill_Scalar(self, mask, value)
+        form = masked_fill_Scalar_forms.learn(key, rules.masked(self_, mask_, value=value), self_, mask_)
+    if form.casts:
+        self_, mask_ = cast_operands(form, (self_, mask_))
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
+
+
+masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
-    self_, mask_ = plan.operands
-    return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value.array))
-
-
-masked_fill_Tensor_dense_forms = KnownForms()
-
-
-# masked_fill_Tensor where simple tensors like these were planned before.
-def masked_fill_Tensor_dense(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     self_ = self.array
     mask_ = mask.array
     value_ = value.array
-    key = (self_.shape, self_.dtype, mask_.shape, mask_.dtype, value_.shape, value_.dtype)
-    form = masked_fill_Tensor_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = masked_fill_Tensor_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value_)
-        form = masked_fill_Tensor_dense_forms.learn(key, plan, self_, mask_)
-    if not form:
-        return masked_fill_Tensor(self, mask, value)
+        form = masked_fill_Tensor_forms.learn(key, rules.masked(self_, mask_, value=value_), self_, mask_)
+    if form.casts:
+        self_, mask_ = cast_operands(form, (self_, mask_))
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_, value_)
 
 
@@ -580,66 +582,68 @@ def nonzero_default(self: Tensor) -> Tensor:
     return wrap_result(indexing_kernels.positions(np, self.array))
 
 
+tril_default_forms = KnownForms("T.", rearranging_kernels.lower_triangle, (-1, 0, 1))
+
+
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.lower_triangle(np, self_, diagonal))
-
-
-tril_default_dense_forms = KnownForms()
-
-
-# tril_default where simple tensors like these were planned before.
-def tril_default_dense(self: Tensor, diagonal: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = tril_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = tril_default_forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
-        form = tril_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return tril_default(self, diagonal)
+        form = tril_default_forms.learn(key, rules.triangle(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
+
+
+triu_default_forms = KnownForms("T.", rearranging_kernels.upper_triangle, (-1, 0, 1))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.upper_triangle(np, self_, diagonal))
-
-
-triu_default_dense_forms = KnownForms()
-
-
-# triu_default where simple tensors like these were planned before.
-def triu_default_dense(self: Tensor, diagonal: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = triu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = triu_default_forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
-        form = triu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return triu_default(self, diagonal)
+        form = triu_default_forms.learn(key, rules.triangle(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
+
+
+cat_out_forms = KnownForms()
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = cat_out_forms.get(key)
+    if form is None:
+        plan = rules.cat(tensors_, dim)
+        cat_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(joining_kernels.concatenate(np, tensors_, dim, out=plan.out(target)), target)
     return out
 
 
+stack_out_forms = KnownForms()
+
+
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.stack(tensors_, dim)
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = stack_out_forms.get(key)
+    if form is None:
+        plan = rules.stack(tensors_, dim)
+        stack_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(joining_kernels.stack(np, tensors_, dim, out=plan.out(target)), target)
@@ -676,140 +680,426 @@ def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accum
     return self
 
 
+index_select_out_forms = KnownForms()
+
+
 # index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_select(self.array, dim, index.array)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = index_select_out_forms.get(key)
+    if form is None:
+        plan = rules.index_select(self_, dim, index_)
+        index_select_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.index_select(np, self_, dim, index_), target)
     return out
 
 
+gather_out_forms = KnownForms()
+
+
 # gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
-    plan = rules.gather(self.array, dim, index.array)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = gather_out_forms.get(key)
+    if form is None:
+        plan = rules.gather(self_, dim, index_)
+        gather_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.gather(np, self_, dim, index_, sparse_grad), target)
     return out
 
 
+take_out_forms = KnownForms()
+
+
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    plan = rules.taken(self.array, index.array)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
+    form = take_out_forms.get(key)
+    if form is None:
+        plan = rules.taken(self_, index_)
+        take_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.take(np, self_, index_), target)
     return out
 
 
+put_out_forms = KnownForms()
+
+
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: Tensor) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = put_out_forms.get(key)
+    if form is None:
+        plan = rules.put(self_, index_, source_)
+        put_out_forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.put(np, self_, index_, source_, accumulate, out=plan.out(target)), target)
     return out
+
+
+put__forms = KnownForms()
 
 
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = put__forms.get(key)
+    if form is None:
+        plan = rules.put(self_, index_, source_)
+        put__forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.put(np, self_, index_, source_, accumulate, out=plan.out(target)), target)
     return self
 
 
+scatter_src_out_forms = KnownForms()
+
+
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_src_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        scatter_src_out_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, src_, out=plan.out(target)), target)
     return out
+
+
+scatter__src_forms = KnownForms()
 
 
 # scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter__src_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        scatter__src_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, src_, out=plan.out(target)), target)
     return self
 
 
+scatter_value_out_forms = KnownForms()
+
+
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = scatter_value_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value)
+        scatter_value_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
     return out
+
+
+scatter__value_forms = KnownForms()
 
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = scatter__value_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value)
+        scatter__value_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
     return self
 
 
+scatter_reduce_out_forms = KnownForms()
+
+
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
+        scatter_reduce_out_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
     return out
 
 
+scatter__reduce_forms = KnownForms()
+
+
 # scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
 def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter__reduce_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
+        scatter__reduce_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
     return self
+
+
+scatter_value_reduce_out_forms = KnownForms()
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    self_ = self.array
+    index_ = index.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        type(value),
+        value,
+        reduce,
+    )
+    form = scatter_value_reduce_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
+        scatter_value_reduce_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
     return out
+
+
+scatter__value_reduce_forms = KnownForms()
 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    self_ = self.array
+    index_ = index.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        type(value),
+        value,
+        reduce,
+    )
+    form = scatter__value_reduce_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
+        scatter__value_reduce_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
     return self
 
 
+scatter_add_out_forms = KnownForms()
+
+
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_add_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        scatter_add_out_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_add(np, self_, dim, index_, src_, out=plan.out(target)), target)
     return out
 
 
+scatter_add__forms = KnownForms()
+
+
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_add__forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_)
+        scatter_add__forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_add(np, self_, dim, index_, src_, out=plan.out(target)), target)
     return self
+
+
+scatter_reduce_two_out_forms = KnownForms()
 
 
 # scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
@@ -823,7 +1113,28 @@ def scatter_reduce_two_out(
     include_self: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce_two_out_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
+        scatter_reduce_two_out_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -831,12 +1142,36 @@ def scatter_reduce_two_out(
         target,
     )
     return out
+
+
+scatter_reduce__two_forms = KnownForms()
 
 
 # scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce__two_forms.get(key)
+    if form is None:
+        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
+        scatter_reduce__two_forms.learn_plan(key, plan, self_, index_, src_)
+    else:
+        plan = Plan(form, (self_, index_, src_))
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -846,22 +1181,75 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
+index_add_out_forms = KnownForms()
+
+
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        type(alpha),
+        alpha,
+    )
+    form = index_add_out_forms.get(key)
+    if form is None:
+        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
+        index_add_out_forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
     return out
 
 
+index_add__forms = KnownForms()
+
+
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        type(alpha),
+        alpha,
+    )
+    form = index_add__forms.get(key)
+    if form is None:
+        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
+        index_add__forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
     return self
+
+
+index_reduce_out_forms = KnownForms()
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -875,15 +1263,37 @@ def index_reduce_out(
     include_self: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
         dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        reduce,
+        include_self,
     )
+    form = index_reduce_out_forms.get(key)
+    if form is None:
+        plan = rules.index_written(
+            "index_reduce",
+            self_,
+            dim,
+            index_,
+            source_,
+            reduce=reduce,
+            include_self=include_self,
+        )
+        index_reduce_out_forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -891,20 +1301,45 @@ def index_reduce_out(
         target,
     )
     return out
+
+
+index_reduce__forms = KnownForms()
 
 
 # index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
         dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        reduce,
+        include_self,
     )
+    form = index_reduce__forms.get(key)
+    if form is None:
+        plan = rules.index_written(
+            "index_reduce",
+            self_,
+            dim,
+            index_,
+            source_,
+            reduce=reduce,
+            include_self=include_self,
+        )
+        index_reduce__forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -914,144 +1349,408 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
+index_copy_out_forms = KnownForms()
+
+
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = index_copy_out_forms.get(key)
+    if form is None:
+        plan = rules.index_copied(self_, dim, index_, source_)
+        index_copy_out_forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_copy(np, self_, dim, index_, source_, out=plan.out(target)), target)
     return out
+
+
+index_copy__forms = KnownForms()
 
 
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = index_copy__forms.get(key)
+    if form is None:
+        plan = rules.index_copied(self_, dim, index_, source_)
+        index_copy__forms.learn_plan(key, plan, self_, index_, source_)
+    else:
+        plan = Plan(form, (self_, index_, source_))
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_copy(np, self_, dim, index_, source_, out=plan.out(target)), target)
     return self
 
 
+index_fill_int_Scalar_out_forms = KnownForms()
+
+
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = index_fill_int_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.index_filled(self_, dim, index_, value)
+        index_fill_int_Scalar_out_forms.learn_plan(key, plan, self_, index_, value)
+    else:
+        plan = Plan(form, (self_, index_, value))
     self_, index_, value_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
     return out
+
+
+index_fill__int_Scalar_forms = KnownForms()
 
 
 # index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = index_fill__int_Scalar_forms.get(key)
+    if form is None:
+        plan = rules.index_filled(self_, dim, index_, value)
+        index_fill__int_Scalar_forms.learn_plan(key, plan, self_, index_, value)
+    else:
+        plan = Plan(form, (self_, index_, value))
     self_, index_, value_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
     return self
+
+
+index_fill_int_Tensor_out_forms = KnownForms()
 
 
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_ = self.array
+    index_ = index.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = index_fill_int_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.index_filled(self_, dim, index_, value_)
+        index_fill_int_Tensor_out_forms.learn_plan(key, plan, self_, index_, value_)
+    else:
+        plan = Plan(form, (self_, index_, value_))
     self_, index_, value_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
     return out
+
+
+index_fill__int_Tensor_forms = KnownForms()
 
 
 # index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
 def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_ = self.array
+    index_ = index.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = index_fill__int_Tensor_forms.get(key)
+    if form is None:
+        plan = rules.index_filled(self_, dim, index_, value_)
+        index_fill__int_Tensor_forms.learn_plan(key, plan, self_, index_, value_)
+    else:
+        plan = Plan(form, (self_, index_, value_))
     self_, index_, value_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
     return self
 
 
+masked_scatter_out_forms = KnownForms()
+
+
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_ = self.array
+    mask_ = mask.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = masked_scatter_out_forms.get(key)
+    if form is None:
+        plan = rules.masked_scattered(self_, mask_, source_)
+        masked_scatter_out_forms.learn_plan(key, plan, self_, mask_, source_)
+    else:
+        plan = Plan(form, (self_, mask_, source_))
     self_, mask_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.masked_scatter(np, self_, mask_, source_, out=plan.out(target)), target)
     return out
+
+
+masked_scatter__forms = KnownForms()
 
 
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_ = self.array
+    mask_ = mask.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = masked_scatter__forms.get(key)
+    if form is None:
+        plan = rules.masked_scattered(self_, mask_, source_)
+        masked_scatter__forms.learn_plan(key, plan, self_, mask_, source_)
+    else:
+        plan = Plan(form, (self_, mask_, source_))
     self_, mask_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.masked_scatter(np, self_, mask_, source_, out=plan.out(target)), target)
     return self
 
 
+masked_fill_Scalar_out_forms = KnownForms()
+
+
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
+    self_ = self.array
+    mask_ = mask.array
+    key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
+    form = masked_fill_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value)
+        masked_fill_Scalar_out_forms.learn_plan(key, plan, self_, mask_)
+    else:
+        plan = Plan(form, (self_, mask_))
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
     return out
+
+
+masked_fill__Scalar_forms = KnownForms()
 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
+    self_ = self.array
+    mask_ = mask.array
+    key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
+    form = masked_fill__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value)
+        masked_fill__Scalar_forms.learn_plan(key, plan, self_, mask_)
+    else:
+        plan = Plan(form, (self_, mask_))
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
     return self
 
 
+masked_fill_Tensor_out_forms = KnownForms()
+
+
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
+    self_ = self.array
+    mask_ = mask.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = masked_fill_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value_)
+        masked_fill_Tensor_out_forms.learn_plan(key, plan, self_, mask_)
+    else:
+        plan = Plan(form, (self_, mask_))
     self_, mask_ = plan.operands
     target = plan.target(out)
-    plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value_, out=plan.out(target)), target)
     return out
+
+
+masked_fill__Tensor_forms = KnownForms()
 
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
+    self_ = self.array
+    mask_ = mask.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = masked_fill__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.masked(self_, mask_, value=value_)
+        masked_fill__Tensor_forms.learn_plan(key, plan, self_, mask_)
+    else:
+        plan = Plan(form, (self_, mask_))
     self_, mask_ = plan.operands
     target = plan.inplace(self)
-    plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value_, out=plan.out(target)), target)
     return self
+
+
+tril_out_forms = KnownForms()
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    plan = rules.triangle(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = tril_out_forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        tril_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.lower_triangle(np, self_, diagonal), target)
     return out
 
 
+tril__forms = KnownForms()
+
+
 # tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def tril_(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = tril__forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        tril__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(rearranging_kernels.lower_triangle(np, self_, diagonal), target)
     return self
 
 
+triu_out_forms = KnownForms()
+
+
 # triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    plan = rules.triangle(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = triu_out_forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        triu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.upper_triangle(np, self_, diagonal), target)
     return out
 
 
+triu__forms = KnownForms()
+
+
 # triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def triu_(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = triu__forms.get(key)
+    if form is None:
+        plan = rules.triangle(self_)
+        triu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(rearranging_kernels.upper_triangle(np, self_, diagonal), target)

@@ -7,246 +7,191 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of, rules
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
+
+mm_default_forms = KnownForms("TT", np.matmul, (0, 1))
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc(
-            "(m,k),(k,n)->(m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        return new_result(plan, np.matmul(self_, mat2_))
-    except Exception as error:
-        name_kernel(error, "aten::mm", "CPU")
-        raise
-
-
-mm_default_dense_forms = KnownForms()
-
-
-# mm_default where simple tensors like these were planned before.
-def mm_default_dense(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
         self_ = self.array
         mat2_ = mat2.array
-        key = (self_.shape, self_.dtype, mat2_.shape, mat2_.dtype)
-        form = mm_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+        form = mm_default_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
-            form = mm_default_dense_forms.learn(key, plan, self_, mat2_)
-        if not form:
-            return mm_default(self, mat2)
+            form = mm_default_forms.learn(
+                key,
+                rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
+                self_,
+                mat2_,
+            )
+        if form.casts:
+            self_, mat2_ = cast_operands(form, (self_, mat2_))
         return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
     except Exception as error:
         name_kernel(error, "aten::mm", "CPU")
         raise
+
+
+bmm_default_forms = KnownForms("TT", np.matmul, (0, 1))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc(
-            "(b,m,k),(b,k,n)->(b,m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        return new_result(plan, np.matmul(self_, mat2_))
-    except Exception as error:
-        name_kernel(error, "aten::bmm", "CPU")
-        raise
-
-
-bmm_default_dense_forms = KnownForms()
-
-
-# bmm_default where simple tensors like these were planned before.
-def bmm_default_dense(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
         self_ = self.array
         mat2_ = mat2.array
-        key = (self_.shape, self_.dtype, mat2_.shape, mat2_.dtype)
-        form = bmm_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+        form = bmm_default_forms.get(key)
         if form is None:
-            plan = rules.gufunc(
-                "(b,m,k),(b,k,n)->(b,m,n)",
+            form = bmm_default_forms.learn(
+                key,
+                rules.gufunc(
+                    "(b,m,k),(b,k,n)->(b,m,n)",
+                    self_,
+                    mat2_,
+                    accepts="integer floating complex",
+                    batched=False,
+                ),
                 self_,
                 mat2_,
-                accepts="integer floating complex",
-                batched=False,
             )
-            form = bmm_default_dense_forms.learn(key, plan, self_, mat2_)
-        if not form:
-            return bmm_default(self, mat2)
+        if form.casts:
+            self_, mat2_ = cast_operands(form, (self_, mat2_))
         return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
     except Exception as error:
         name_kernel(error, "aten::bmm", "CPU")
         raise
 
 
+mv_default_forms = KnownForms("TT", np.matmul, (0, 1))
+
+
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-        self_, vec_ = plan.operands
-        return new_result(plan, np.matmul(self_, vec_))
-    except Exception as error:
-        name_kernel(error, "aten::mv", "CPU")
-        raise
-
-
-mv_default_dense_forms = KnownForms()
-
-
-# mv_default where simple tensors like these were planned before.
-def mv_default_dense(self: Tensor, vec: Tensor) -> Tensor:
-    try:
         self_ = self.array
         vec_ = vec.array
-        key = (self_.shape, self_.dtype, vec_.shape, vec_.dtype)
-        form = mv_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
+        form = mv_default_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
-            form = mv_default_dense_forms.learn(key, plan, self_, vec_)
-        if not form:
-            return mv_default(self, vec)
+            form = mv_default_forms.learn(
+                key,
+                rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False),
+                self_,
+                vec_,
+            )
+        if form.casts:
+            self_, vec_ = cast_operands(form, (self_, vec_))
         return known_result(form, np.matmul(self_, vec_), self_, vec_)
     except Exception as error:
         name_kernel(error, "aten::mv", "CPU")
         raise
 
 
+dot_default_forms = KnownForms("TT", np.dot, (0, 1))
+
+
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-        self_, tensor_ = plan.operands
-        return new_result(plan, np.dot(self_, tensor_))
-    except Exception as error:
-        name_kernel(error, "aten::dot", "CPU")
-        raise
-
-
-dot_default_dense_forms = KnownForms()
-
-
-# dot_default where simple tensors like these were planned before.
-def dot_default_dense(self: Tensor, tensor: Tensor) -> Tensor:
-    try:
         self_ = self.array
         tensor_ = tensor.array
-        key = (self_.shape, self_.dtype, tensor_.shape, tensor_.dtype)
-        form = dot_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
+        form = dot_default_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
-            form = dot_default_dense_forms.learn(key, plan, self_, tensor_)
-        if not form:
-            return dot_default(self, tensor)
+            form = dot_default_forms.learn(
+                key,
+                rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False),
+                self_,
+                tensor_,
+            )
+        if form.casts:
+            self_, tensor_ = cast_operands(form, (self_, tensor_))
         return known_result(form, np.dot(self_, tensor_), self_, tensor_)
     except Exception as error:
         name_kernel(error, "aten::dot", "CPU")
         raise
 
 
+vdot_default_forms = KnownForms("TT", np.vdot, (0, 1))
+
+
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-        self_, other_ = plan.operands
-        return new_result(plan, np.vdot(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::vdot", "CPU")
-        raise
-
-
-vdot_default_dense_forms = KnownForms()
-
-
-# vdot_default where simple tensors like these were planned before.
-def vdot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    try:
         self_ = self.array
         other_ = other.array
-        key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-        form = vdot_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = vdot_default_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
-            form = vdot_default_dense_forms.learn(key, plan, self_, other_)
-        if not form:
-            return vdot_default(self, other)
+            form = vdot_default_forms.learn(
+                key,
+                rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.vdot(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::vdot", "CPU")
         raise
 
 
+linalg_cross_default_forms = KnownForms("TTV", linear_algebra_kernels.cross_product, (-1, 0, 1, 2))
+
+
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
-    plan = rules.cross(self.array, other.array, dim)
-    self_, other_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.cross_product(np, self_, other_, dim))
-
-
-linalg_cross_default_dense_forms = KnownForms()
-
-
-# linalg_cross_default where simple tensors like these were planned before.
-def linalg_cross_default_dense(self: Tensor, other: Tensor, dim: int) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype, dim)
-    form = linalg_cross_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
+    form = linalg_cross_default_forms.get(key)
     if form is None:
-        plan = rules.cross(self_, other_, dim)
-        form = linalg_cross_default_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return linalg_cross_default(self, other, dim)
+        form = linalg_cross_default_forms.learn(key, rules.cross(self_, other_, dim), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, linear_algebra_kernels.cross_product(np, self_, other_, dim), self_, other_)
+
+
+addmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
-    self_, mat1_, mat2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha))
-
-
-addmm_default_dense_forms = KnownForms()
-
-
-# addmm_default where simple tensors like these were planned before.
-def addmm_default_dense(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     self_ = self.array
     mat1_ = mat1.array
     mat2_ = mat2.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         mat1_.shape,
+        mat1_.strides,
         mat1_.dtype,
         mat2_.shape,
+        mat2_.strides,
         mat2_.dtype,
         type(beta),
         beta,
         type(alpha),
         alpha,
     )
-    form = addmm_default_dense_forms.get(key)
+    form = addmm_default_forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
-        form = addmm_default_dense_forms.learn(key, plan, self_, mat1_, mat2_)
-    if not form:
-        return addmm_default(self, mat1, mat2, beta, alpha)
+        form = addmm_default_forms.learn(
+            key,
+            rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha),
+            self_,
+            mat1_,
+            mat2_,
+        )
+    if form.casts:
+        self_, mat1_, mat2_ = cast_operands(form, (self_, mat1_, mat2_))
     return known_result(
         form,
         linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha),
@@ -256,75 +201,77 @@ def addmm_default_dense(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alp
     )
 
 
+addmv_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
+
+
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
-    self_, mat_, vec_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha))
-
-
-addmv_default_dense_forms = KnownForms()
-
-
-# addmv_default where simple tensors like these were planned before.
-def addmv_default_dense(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     self_ = self.array
     mat_ = mat.array
     vec_ = vec.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         mat_.shape,
+        mat_.strides,
         mat_.dtype,
         vec_.shape,
+        vec_.strides,
         vec_.dtype,
         type(beta),
         beta,
         type(alpha),
         alpha,
     )
-    form = addmv_default_dense_forms.get(key)
+    form = addmv_default_forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
-        form = addmv_default_dense_forms.learn(key, plan, self_, mat_, vec_)
-    if not form:
-        return addmv_default(self, mat, vec, beta, alpha)
+        form = addmv_default_forms.learn(
+            key,
+            rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha),
+            self_,
+            mat_,
+            vec_,
+        )
+    if form.casts:
+        self_, mat_, vec_ = cast_operands(form, (self_, mat_, vec_))
     return known_result(form, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
+
+
+baddbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha))
-
-
-baddbmm_default_dense_forms = KnownForms()
-
-
-# baddbmm_default where simple tensors like these were planned before.
-def baddbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     self_ = self.array
     batch1_ = batch1.array
     batch2_ = batch2.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         batch1_.shape,
+        batch1_.strides,
         batch1_.dtype,
         batch2_.shape,
+        batch2_.strides,
         batch2_.dtype,
         type(beta),
         beta,
         type(alpha),
         alpha,
     )
-    form = baddbmm_default_dense_forms.get(key)
+    form = baddbmm_default_forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
-        form = baddbmm_default_dense_forms.learn(key, plan, self_, batch1_, batch2_)
-    if not form:
-        return baddbmm_default(self, batch1, batch2, beta, alpha)
+        form = baddbmm_default_forms.learn(
+            key,
+            rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha),
+            self_,
+            batch1_,
+            batch2_,
+        )
+    if form.casts:
+        self_, batch1_, batch2_ = cast_operands(form, (self_, batch1_, batch2_))
     return known_result(
         form,
         linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha),
@@ -334,39 +281,40 @@ def baddbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: An
     )
 
 
+addbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4))
+
+
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha))
-
-
-addbmm_default_dense_forms = KnownForms()
-
-
-# addbmm_default where simple tensors like these were planned before.
-def addbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     self_ = self.array
     batch1_ = batch1.array
     batch2_ = batch2.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         batch1_.shape,
+        batch1_.strides,
         batch1_.dtype,
         batch2_.shape,
+        batch2_.strides,
         batch2_.dtype,
         type(beta),
         beta,
         type(alpha),
         alpha,
     )
-    form = addbmm_default_dense_forms.get(key)
+    form = addbmm_default_forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
-        form = addbmm_default_dense_forms.learn(key, plan, self_, batch1_, batch2_)
-    if not form:
-        return addbmm_default(self, batch1, batch2, beta, alpha)
+        form = addbmm_default_forms.learn(
+            key,
+            rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha),
+            self_,
+            batch1_,
+            batch2_,
+        )
+    if form.casts:
+        self_, batch1_, batch2_ = cast_operands(form, (self_, batch1_, batch2_))
     return known_result(
         form,
         linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha),
@@ -376,39 +324,34 @@ def addbmm_default_dense(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any
     )
 
 
+addr_default_forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4))
+
+
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
-    self_, vec1_, vec2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha))
-
-
-addr_default_dense_forms = KnownForms()
-
-
-# addr_default where simple tensors like these were planned before.
-def addr_default_dense(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
     self_ = self.array
     vec1_ = vec1.array
     vec2_ = vec2.array
     key = (
         self_.shape,
+        self_.strides,
         self_.dtype,
         vec1_.shape,
+        vec1_.strides,
         vec1_.dtype,
         vec2_.shape,
+        vec2_.strides,
         vec2_.dtype,
         type(beta),
         beta,
         type(alpha),
         alpha,
     )
-    form = addr_default_dense_forms.get(key)
+    form = addr_default_forms.get(key)
     if form is None:
-        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
-        form = addr_default_dense_forms.learn(key, plan, self_, vec1_, vec2_)
-    if not form:
-        return addr_default(self, vec1, vec2, beta, alpha)
+        form = addr_default_forms.learn(key, rules.added_outer(self_, vec1_, vec2_, beta, alpha), self_, vec1_, vec2_)
+    if form.casts:
+        self_, vec1_, vec2_ = cast_operands(form, (self_, vec1_, vec2_))
     return known_result(
         form,
         linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha),
@@ -418,31 +361,19 @@ def addr_default_dense(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alph
     )
 
 
+trace_default_forms = KnownForms("T", np.trace, (0,))
+
+
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.trace(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, np.trace(self_))
-    except Exception as error:
-        name_kernel(error, "aten::trace", "CPU")
-        raise
-
-
-trace_default_dense_forms = KnownForms()
-
-
-# trace_default where simple tensors like these were planned before.
-def trace_default_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = trace_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trace_default_forms.get(key)
         if form is None:
-            plan = rules.trace(self_)
-            form = trace_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return trace_default(self)
+            form = trace_default_forms.learn(key, rules.trace(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.trace(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::trace", "CPU")
@@ -454,29 +385,20 @@ def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
     decompositions_kernels.check_factorizations(info.array, api_name, is_matrix)
 
 
+linalg_inv_ex_default_forms = KnownForms("T.", decompositions_kernels.inverse_and_info, (-1, 0, 1))
+
+
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
-    (A_,) = plan0.operands
-    result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-linalg_inv_ex_default_dense_forms = KnownForms()
-
-
-# linalg_inv_ex_default where simple tensors like these were planned before.
-def linalg_inv_ex_default_dense(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype)
-    form = linalg_inv_ex_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype)
+    form = linalg_inv_ex_default_forms.get(key)
     if form is None:
         plan0 = rules.decomposed("linalg.inv", A_, "m,n", columns=True)
         plan1 = rules.decomposed("linalg.inv", A_, "", kind="info")
-        form = linalg_inv_ex_default_dense_forms.learn(key, (plan0, plan1), A_)
-    if not form:
-        return linalg_inv_ex_default(A, check_errors)
+        form = linalg_inv_ex_default_forms.learn(key, (plan0, plan1), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
 
@@ -495,6 +417,9 @@ def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: 
     return inverse, info
 
 
+_linalg_solve_ex_default_forms = KnownForms("TTV.", decompositions_kernels.solution_and_factors, (-1, 0, 1, 2, 3))
+
+
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
 #     Tensor pivots, Tensor info)
 def _linalg_solve_ex_default(
@@ -503,45 +428,18 @@ def _linalg_solve_ex_default(
     left: bool,
     check_errors: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
-    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
-    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
-    A_, B_ = plan0.operands
-    result0, result1, result2, result3 = results_of(
-        decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors),
-        4,
-    )
-    return (
-        new_result(plan0, result0),
-        new_result(plan1, result1),
-        new_result(plan2, result2),
-        new_result(plan3, result3),
-    )
-
-
-_linalg_solve_ex_default_dense_forms = KnownForms()
-
-
-# _linalg_solve_ex_default where simple tensors like these were planned before.
-def _linalg_solve_ex_default_dense(
-    A: Tensor,
-    B: Tensor,
-    left: bool,
-    check_errors: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     A_ = A.array
     B_ = B.array
-    key = (A_.shape, A_.dtype, B_.shape, B_.dtype, left)
-    form = _linalg_solve_ex_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, B_.shape, B_.strides, B_.dtype, left)
+    form = _linalg_solve_ex_default_forms.get(key)
     if form is None:
         plan0 = rules.solution("linalg.solve", A_, B_, left, vectors=True, rows=not left)
         plan1 = rules.decomposed("linalg.solve", A_, "m,n", columns=True)
         plan2 = rules.decomposed("linalg.solve", A_, "m", kind="info")
         plan3 = rules.decomposed("linalg.solve", A_, "", kind="info")
-        form = _linalg_solve_ex_default_dense_forms.learn(key, (plan0, plan1, plan2, plan3), A_, B_)
-    if not form:
-        return _linalg_solve_ex_default(A, B, left, check_errors)
+        form = _linalg_solve_ex_default_forms.learn(key, (plan0, plan1, plan2, plan3), A_, B_)
+    if form[0].casts:
+        A_, B_ = cast_operands(form[0], (A_, B_))
     result0, result1, result2, result3 = results_of(
         decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors),
         4,
@@ -587,39 +485,37 @@ def _linalg_solve_ex_result(
     return result_, LU, pivots, info
 
 
+linalg_solve_triangular_default_forms = KnownForms(
+    "TT.V.", decompositions_kernels.solve_triangular, (-1, 0, 1, 2, 3, 4)
+)
+
+
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
 def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
-    self_, B_ = plan.operands
-    return new_result(plan, decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular))
-
-
-linalg_solve_triangular_default_dense_forms = KnownForms()
-
-
-# linalg_solve_triangular_default where simple tensors like these were planned before.
-def linalg_solve_triangular_default_dense(
-    self: Tensor,
-    B: Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-) -> Tensor:
     self_ = self.array
     B_ = B.array
-    key = (self_.shape, self_.dtype, B_.shape, B_.dtype, left)
-    form = linalg_solve_triangular_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, B_.shape, B_.strides, B_.dtype, left)
+    form = linalg_solve_triangular_default_forms.get(key)
     if form is None:
-        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
-        form = linalg_solve_triangular_default_dense_forms.learn(key, plan, self_, B_)
-    if not form:
-        return linalg_solve_triangular_default(self, B, upper, left, unitriangular)
+        form = linalg_solve_triangular_default_forms.learn(
+            key,
+            rules.solution("linalg.solve_triangular", self_, B_, left),
+            self_,
+            B_,
+        )
+    if form.casts:
+        self_, B_ = cast_operands(form, (self_, B_))
     return known_result(
         form,
         decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular),
         self_,
         B_,
     )
+
+
+triangular_solve_default_forms = KnownForms(
+    "TT...", decompositions_kernels.solve_transposed_triangular, (-1, 0, 1, 2, 3, 4)
+)
 
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
@@ -631,37 +527,16 @@ def triangular_solve_default(
     transpose: bool,
     unitriangular: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.solution("triangular_solve", A.array, self.array)
-    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
-    A_, self_ = plan0.operands
-    result0, result1 = results_of(
-        decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
-        2,
-    )
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-triangular_solve_default_dense_forms = KnownForms()
-
-
-# triangular_solve_default where simple tensors like these were planned before.
-def triangular_solve_default_dense(
-    self: Tensor,
-    A: Tensor,
-    upper: bool,
-    transpose: bool,
-    unitriangular: bool,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
     A_ = A.array
-    key = (self_.shape, self_.dtype, A_.shape, A_.dtype)
-    form = triangular_solve_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, A_.shape, A_.strides, A_.dtype)
+    form = triangular_solve_default_forms.get(key)
     if form is None:
         plan0 = rules.solution("triangular_solve", A_, self_)
         plan1 = rules.coefficients("triangular_solve", A_, self_)
-        form = triangular_solve_default_dense_forms.learn(key, (plan0, plan1), A_, self_)
-    if not form:
-        return triangular_solve_default(self, A, upper, transpose, unitriangular)
+        form = triangular_solve_default_forms.learn(key, (plan0, plan1), A_, self_)
+    if form[0].casts:
+        A_, self_ = cast_operands(form[0], (A_, self_))
     result0, result1 = results_of(
         decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
         2,
@@ -694,75 +569,66 @@ def triangular_solve_X(
     return X, M
 
 
+cholesky_solve_default_forms = KnownForms("TT.", decompositions_kernels.solve_with_cholesky, (-1, 0, 1, 2))
+
+
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
 def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
-    input2_, self_ = plan.operands
-    return new_result(plan, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper))
-
-
-cholesky_solve_default_dense_forms = KnownForms()
-
-
-# cholesky_solve_default where simple tensors like these were planned before.
-def cholesky_solve_default_dense(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     self_ = self.array
     input2_ = input2.array
-    key = (self_.shape, self_.dtype, input2_.shape, input2_.dtype)
-    form = cholesky_solve_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
+    form = cholesky_solve_default_forms.get(key)
     if form is None:
-        plan = rules.solution("cholesky_solve", input2_, self_)
-        form = cholesky_solve_default_dense_forms.learn(key, plan, input2_, self_)
-    if not form:
-        return cholesky_solve_default(self, input2, upper)
+        form = cholesky_solve_default_forms.learn(key, rules.solution("cholesky_solve", input2_, self_), input2_, self_)
+    if form.casts:
+        input2_, self_ = cast_operands(form, (input2_, self_))
     return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), self_, input2_)
+
+
+cholesky_inverse_default_forms = KnownForms("T.", decompositions_kernels.inverse_of_cholesky, (-1, 0, 1))
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
-    (self_,) = plan.operands
-    return new_result(plan, decompositions_kernels.inverse_of_cholesky(np, self_, upper))
-
-
-cholesky_inverse_default_dense_forms = KnownForms()
-
-
-# cholesky_inverse_default where simple tensors like these were planned before.
-def cholesky_inverse_default_dense(self: Tensor, upper: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = cholesky_inverse_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = cholesky_inverse_default_forms.get(key)
     if form is None:
-        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
-        form = cholesky_inverse_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return cholesky_inverse_default(self, upper)
+        form = cholesky_inverse_default_forms.learn(
+            key,
+            rules.decomposed("cholesky_inverse", self_, "m,n", columns=True),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, decompositions_kernels.inverse_of_cholesky(np, self_, upper), self_)
+
+
+linalg_lu_solve_default_forms = KnownForms("TTTV.", decompositions_kernels.solve_with_lu, (-1, 0, 1, 2, 3, 4))
 
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
-    LU_, pivots_, B_ = plan.operands
-    return new_result(plan, decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint))
-
-
-linalg_lu_solve_default_dense_forms = KnownForms()
-
-
-# linalg_lu_solve_default where simple tensors like these were planned before.
-def linalg_lu_solve_default_dense(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     LU_ = LU.array
     pivots_ = pivots.array
     B_ = B.array
-    key = (LU_.shape, LU_.dtype, pivots_.shape, pivots_.dtype, B_.shape, B_.dtype, left)
-    form = linalg_lu_solve_default_dense_forms.get(key)
+    key = (
+        LU_.shape,
+        LU_.strides,
+        LU_.dtype,
+        pivots_.shape,
+        pivots_.strides,
+        pivots_.dtype,
+        B_.shape,
+        B_.strides,
+        B_.dtype,
+        left,
+    )
+    form = linalg_lu_solve_default_forms.get(key)
     if form is None:
-        plan = rules.lu_solution(LU_, pivots_, B_, left)
-        form = linalg_lu_solve_default_dense_forms.learn(key, plan, LU_, pivots_, B_)
-    if not form:
-        return linalg_lu_solve_default(LU, pivots, B, left, adjoint)
+        form = linalg_lu_solve_default_forms.learn(key, rules.lu_solution(LU_, pivots_, B_, left), LU_, pivots_, B_)
+    if form.casts:
+        LU_, pivots_, B_ = cast_operands(form, (LU_, pivots_, B_))
     return known_result(
         form,
         decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint),
@@ -772,31 +638,21 @@ def linalg_lu_solve_default_dense(LU: Tensor, pivots: Tensor, B: Tensor, left: b
     )
 
 
+_linalg_det_default_forms = KnownForms("T", decompositions_kernels.determinant, (-1, 0))
+
+
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
 def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.det", A.array, "")
-    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
-    (A_,) = plan0.operands
-    result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
-
-
-_linalg_det_default_dense_forms = KnownForms()
-
-
-# _linalg_det_default where simple tensors like these were planned before.
-def _linalg_det_default_dense(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype)
-    form = _linalg_det_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype)
+    form = _linalg_det_default_forms.get(key)
     if form is None:
         plan0 = rules.decomposed("linalg.det", A_, "")
         plan1 = rules.decomposed("linalg.det", A_, "m,n", columns=True)
         plan2 = rules.decomposed("linalg.det", A_, "m", kind="info")
-        form = _linalg_det_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
-    if not form:
-        return _linalg_det_default(A)
+        form = _linalg_det_default_forms.learn(key, (plan0, plan1, plan2), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
 
@@ -818,38 +674,22 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
     return result_, LU, pivots
 
 
+_linalg_slogdet_default_forms = KnownForms("T", decompositions_kernels.log_determinant, (-1, 0))
+
+
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
 def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
-    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
-    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
-    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
-    (A_,) = plan0.operands
-    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(np, A_), 4)
-    return (
-        new_result(plan0, result0),
-        new_result(plan1, result1),
-        new_result(plan2, result2),
-        new_result(plan3, result3),
-    )
-
-
-_linalg_slogdet_default_dense_forms = KnownForms()
-
-
-# _linalg_slogdet_default where simple tensors like these were planned before.
-def _linalg_slogdet_default_dense(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype)
-    form = _linalg_slogdet_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype)
+    form = _linalg_slogdet_default_forms.get(key)
     if form is None:
         plan0 = rules.decomposed("linalg.slogdet", A_, "")
         plan1 = rules.decomposed("linalg.slogdet", A_, "", kind="real")
         plan2 = rules.decomposed("linalg.slogdet", A_, "m,n", columns=True)
         plan3 = rules.decomposed("linalg.slogdet", A_, "m", kind="info")
-        form = _linalg_slogdet_default_dense_forms.learn(key, (plan0, plan1, plan2, plan3), A_)
-    if not form:
-        return _linalg_slogdet_default(A)
+        form = _linalg_slogdet_default_forms.learn(key, (plan0, plan1, plan2, plan3), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(np, A_), 4)
     return (
         known_result(form[0], result0, A_),
@@ -885,27 +725,19 @@ def _linalg_slogdet_sign(
     return sign, logabsdet, LU, pivots
 
 
+linalg_lu_factor_ex_default_forms = KnownForms("TV.", decompositions_kernels.lu_and_info, (-1, 0, 1, 2))
+
+
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
-    (A_,) = plan0.operands
-    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(np, A_, pivot, check_errors), 3)
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
-
-
-linalg_lu_factor_ex_default_dense_forms = KnownForms()
-
-
-# linalg_lu_factor_ex_default where simple tensors like these were planned before.
-def linalg_lu_factor_ex_default_dense(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype, pivot)
-    form = linalg_lu_factor_ex_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, pivot)
+    form = linalg_lu_factor_ex_default_forms.get(key)
     if form is None:
         plan0, plan1, plan2 = rules.lu_factors(A_, pivot)
-        form = linalg_lu_factor_ex_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
-    if not form:
-        return linalg_lu_factor_ex_default(A, pivot, check_errors)
+        form = linalg_lu_factor_ex_default_forms.learn(key, (plan0, plan1, plan2), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(np, A_, pivot, check_errors), 3)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
 
@@ -932,27 +764,19 @@ def linalg_lu_factor_ex_out(
     return LU, pivots, info
 
 
+linalg_lu_default_forms = KnownForms("TV", decompositions_kernels.lu, (-1, 0, 1))
+
+
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
-    (A_,) = plan0.operands
-    result0, result1, result2 = results_of(decompositions_kernels.lu(np, A_, pivot), 3)
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
-
-
-linalg_lu_default_dense_forms = KnownForms()
-
-
-# linalg_lu_default where simple tensors like these were planned before.
-def linalg_lu_default_dense(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype, pivot)
-    form = linalg_lu_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, pivot)
+    form = linalg_lu_default_forms.get(key)
     if form is None:
         plan0, plan1, plan2 = rules.lu_parts(A_, pivot)
-        form = linalg_lu_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
-    if not form:
-        return linalg_lu_default(A, pivot)
+        form = linalg_lu_default_forms.learn(key, (plan0, plan1, plan2), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1, result2 = results_of(decompositions_kernels.lu(np, A_, pivot), 3)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_), known_result(form[2], result2, A_)
 
@@ -972,29 +796,20 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
     return P, L, U
 
 
+linalg_cholesky_ex_default_forms = KnownForms("T..", decompositions_kernels.cholesky_and_info, (-1, 0, 1, 2))
+
+
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-linalg_cholesky_ex_default_dense_forms = KnownForms()
-
-
-# linalg_cholesky_ex_default where simple tensors like these were planned before.
-def linalg_cholesky_ex_default_dense(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = linalg_cholesky_ex_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = linalg_cholesky_ex_default_forms.get(key)
     if form is None:
         plan0 = rules.decomposed("linalg.cholesky", self_, "m,n", columns=True)
         plan1 = rules.decomposed("linalg.cholesky", self_, "", kind="info")
-        form = linalg_cholesky_ex_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return linalg_cholesky_ex_default(self, upper, check_errors)
+        form = linalg_cholesky_ex_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -1019,27 +834,19 @@ def linalg_cholesky_ex_L(
     return L, info
 
 
+linalg_qr_default_forms = KnownForms("TV", decompositions_kernels.qr, (-1, 0, 1))
+
+
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.qr(A.array, mode)
-    (A_,) = plan0.operands
-    result0, result1 = results_of(decompositions_kernels.qr(np, A_, mode), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-linalg_qr_default_dense_forms = KnownForms()
-
-
-# linalg_qr_default where simple tensors like these were planned before.
-def linalg_qr_default_dense(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype, mode)
-    form = linalg_qr_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, mode)
+    form = linalg_qr_default_forms.get(key)
     if form is None:
         plan0, plan1 = rules.qr(A_, mode)
-        form = linalg_qr_default_dense_forms.learn(key, (plan0, plan1), A_)
-    if not form:
-        return linalg_qr_default(A, mode)
+        form = linalg_qr_default_forms.learn(key, (plan0, plan1), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1 = results_of(decompositions_kernels.qr(np, A_, mode), 2)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
 
@@ -1056,27 +863,14 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
     return Q, R
 
 
+_linalg_eigh_default_forms = KnownForms("TVV", decompositions_kernels.eigh, (-1, 0, 1, 2))
+
+
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.hermitian_values(A.array, UPLO)
-    plan1 = (
-        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
-        if compute_v
-        else rules.not_computed("linalg.eigh", A.array)
-    )
-    (A_,) = plan0.operands
-    result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-_linalg_eigh_default_dense_forms = KnownForms()
-
-
-# _linalg_eigh_default where simple tensors like these were planned before.
-def _linalg_eigh_default_dense(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype, UPLO, compute_v)
-    form = _linalg_eigh_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, UPLO, compute_v)
+    form = _linalg_eigh_default_forms.get(key)
     if form is None:
         plan0 = rules.hermitian_values(A_, UPLO)
         plan1 = (
@@ -1084,9 +878,9 @@ def _linalg_eigh_default_dense(A: Tensor, UPLO: str, compute_v: bool) -> tuple[T
             if compute_v
             else rules.not_computed("linalg.eigh", A_)
         )
-        form = _linalg_eigh_default_dense_forms.learn(key, (plan0, plan1), A_)
-    if not form:
-        return _linalg_eigh_default(A, UPLO, compute_v)
+        form = _linalg_eigh_default_forms.learn(key, (plan0, plan1), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
     return known_result(form[0], result0, A_), known_result(form[1], result1, A_)
 
@@ -1115,29 +909,20 @@ def _linalg_eigh_eigenvalues(
     return eigenvalues, eigenvectors
 
 
+linalg_eig_default_forms = KnownForms("T", decompositions_kernels.eig, (-1, 0))
+
+
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
-    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(decompositions_kernels.eig(np, self_), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-linalg_eig_default_dense_forms = KnownForms()
-
-
-# linalg_eig_default where simple tensors like these were planned before.
-def linalg_eig_default_dense(self: Tensor) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = linalg_eig_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = linalg_eig_default_forms.get(key)
     if form is None:
         plan0 = rules.decomposed("linalg.eig", self_, "m", kind="complex")
         plan1 = rules.decomposed("linalg.eig", self_, "m,n", kind="complex", columns=True)
-        form = linalg_eig_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return linalg_eig_default(self)
+        form = linalg_eig_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(decompositions_kernels.eig(np, self_), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -1156,27 +941,22 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
     return eigenvalues, eigenvectors
 
 
+_linalg_eigvals_forms = KnownForms("T", decompositions_kernels.eigvals, (-1, 0))
+
+
 # _linalg_eigvals(Tensor self) -> Tensor
 def _linalg_eigvals(self: Tensor) -> Tensor:
-    plan = rules.decomposed("linalg.eigvals", self.array, "m", kind="complex")
-    (self_,) = plan.operands
-    return new_result(plan, decompositions_kernels.eigvals(np, self_))
-
-
-_linalg_eigvals_dense_forms = KnownForms()
-
-
-# _linalg_eigvals where simple tensors like these were planned before.
-def _linalg_eigvals_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = _linalg_eigvals_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = _linalg_eigvals_forms.get(key)
     if form is None:
-        plan = rules.decomposed("linalg.eigvals", self_, "m", kind="complex")
-        form = _linalg_eigvals_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _linalg_eigvals(self)
+        form = _linalg_eigvals_forms.learn(key, rules.decomposed("linalg.eigvals", self_, "m", kind="complex"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, decompositions_kernels.eigvals(np, self_), self_)
+
+
+_linalg_svd_default_forms = KnownForms("TVVV", decompositions_kernels.singular_value_decomposition, (-1, 0, 1, 2, 3))
 
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
@@ -1187,33 +967,14 @@ def _linalg_svd_default(
     compute_uv: bool,
     driver: str | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
-    (A_,) = plan0.operands
-    result0, result1, result2 = results_of(
-        decompositions_kernels.singular_value_decomposition(np, A_, full_matrices, compute_uv, driver),
-        3,
-    )
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
-
-
-_linalg_svd_default_dense_forms = KnownForms()
-
-
-# _linalg_svd_default where simple tensors like these were planned before.
-def _linalg_svd_default_dense(
-    A: Tensor,
-    full_matrices: bool,
-    compute_uv: bool,
-    driver: str | None,
-) -> tuple[Tensor, Tensor, Tensor]:
     A_ = A.array
-    key = (A_.shape, A_.dtype, full_matrices, compute_uv, driver)
-    form = _linalg_svd_default_dense_forms.get(key)
+    key = (A_.shape, A_.strides, A_.dtype, full_matrices, compute_uv, driver)
+    form = _linalg_svd_default_forms.get(key)
     if form is None:
         plan0, plan1, plan2 = rules.svd(A_, full_matrices, compute_uv, driver)
-        form = _linalg_svd_default_dense_forms.learn(key, (plan0, plan1, plan2), A_)
-    if not form:
-        return _linalg_svd_default(A, full_matrices, compute_uv, driver)
+        form = _linalg_svd_default_forms.learn(key, (plan0, plan1, plan2), A_)
+    if form[0].casts:
+        (A_,) = cast_operands(form[0], (A_,))
     result0, result1, result2 = results_of(
         decompositions_kernels.singular_value_decomposition(np, A_, full_matrices, compute_uv, driver),
         3,
@@ -1247,40 +1008,37 @@ def _linalg_svd_U(
     return U, S, Vh
 
 
+_cdist_forward_default_forms = KnownForms("TTN.", linear_algebra_kernels.distances, (-1, 0, 1, 2, 3))
+
+
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    plan = rules.distances(x1.array, x2.array, p)
-    x1_, x2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode))
-
-
-_cdist_forward_default_dense_forms = KnownForms()
-
-
-# _cdist_forward_default where simple tensors like these were planned before.
-def _cdist_forward_default_dense(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     x1_ = x1.array
     x2_ = x2.array
-    key = (x1_.shape, x1_.dtype, x2_.shape, x2_.dtype, type(p), p)
-    form = _cdist_forward_default_dense_forms.get(key)
+    key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
+    form = _cdist_forward_default_forms.get(key)
     if form is None:
-        plan = rules.distances(x1_, x2_, p)
-        form = _cdist_forward_default_dense_forms.learn(key, plan, x1_, x2_)
-    if not form:
-        return _cdist_forward_default(x1, x2, p, compute_mode)
+        form = _cdist_forward_default_forms.learn(key, rules.distances(x1_, x2_, p), x1_, x2_)
+    if form.casts:
+        x1_, x2_ = cast_operands(form, (x1_, x2_))
     return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
+
+
+mm_out_forms = KnownForms()
 
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc(
-            "(m,k),(k,n)->(m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
+        self_ = self.array
+        mat2_ = mat2.array
+        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+        form = mm_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+            mm_out_forms.learn_plan(key, plan, self_, mat2_)
+        else:
+            plan = Plan(form, (self_, mat2_))
         self_, mat2_ = plan.operands
         target = plan.target(out)
         plan.store(np.matmul(self_, mat2_), target)
@@ -1290,16 +1048,27 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+bmm_out_forms = KnownForms()
+
+
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc(
-            "(b,m,k),(b,k,n)->(b,m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
+        self_ = self.array
+        mat2_ = mat2.array
+        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+        form = bmm_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc(
+                "(b,m,k),(b,k,n)->(b,m,n)",
+                self_,
+                mat2_,
+                accepts="integer floating complex",
+                batched=False,
+            )
+            bmm_out_forms.learn_plan(key, plan, self_, mat2_)
+        else:
+            plan = Plan(form, (self_, mat2_))
         self_, mat2_ = plan.operands
         target = plan.target(out)
         plan.store(np.matmul(self_, mat2_), target)
@@ -1309,10 +1078,21 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+mv_out_forms = KnownForms()
+
+
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+        self_ = self.array
+        vec_ = vec.array
+        key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
+        form = mv_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
+            mv_out_forms.learn_plan(key, plan, self_, vec_)
+        else:
+            plan = Plan(form, (self_, vec_))
         self_, vec_ = plan.operands
         target = plan.target(out)
         plan.store(np.matmul(self_, vec_), target)
@@ -1322,10 +1102,21 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+dot_out_forms = KnownForms()
+
+
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_ = self.array
+        tensor_ = tensor.array
+        key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
+        form = dot_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
+            dot_out_forms.learn_plan(key, plan, self_, tensor_)
+        else:
+            plan = Plan(form, (self_, tensor_))
         self_, tensor_ = plan.operands
         target = plan.target(out)
         plan.store(np.dot(self_, tensor_), target)
@@ -1335,10 +1126,21 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+vdot_out_forms = KnownForms()
+
+
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = vdot_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
+            vdot_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.vdot(self_, other_), target)
@@ -1348,54 +1150,195 @@ def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+linalg_cross_out_forms = KnownForms()
+
+
 # linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.cross(self.array, other.array, dim)
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
+    form = linalg_cross_out_forms.get(key)
+    if form is None:
+        plan = rules.cross(self_, other_, dim)
+        linalg_cross_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.cross_product(np, self_, other_, dim), target)
     return out
 
 
+addmm_out_forms = KnownForms()
+
+
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    self_ = self.array
+    mat1_ = mat1.array
+    mat2_ = mat2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat1_.shape,
+        mat1_.strides,
+        mat1_.dtype,
+        mat2_.shape,
+        mat2_.strides,
+        mat2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        addmm_out_forms.learn_plan(key, plan, self_, mat1_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat1_, mat2_))
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
     return out
+
+
+addmm__forms = KnownForms()
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    self_ = self.array
+    mat1_ = mat1.array
+    mat2_ = mat2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat1_.shape,
+        mat1_.strides,
+        mat1_.dtype,
+        mat2_.shape,
+        mat2_.strides,
+        mat2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        addmm__forms.learn_plan(key, plan, self_, mat1_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat1_, mat2_))
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
     return self
 
 
+addmv_out_forms = KnownForms()
+
+
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    self_ = self.array
+    mat_ = mat.array
+    vec_ = vec.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat_.shape,
+        mat_.strides,
+        mat_.dtype,
+        vec_.shape,
+        vec_.strides,
+        vec_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmv_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        addmv_out_forms.learn_plan(key, plan, self_, mat_, vec_)
+    else:
+        plan = Plan(form, (self_, mat_, vec_))
     self_, mat_, vec_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
     return out
+
+
+addmv__forms = KnownForms()
 
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    self_ = self.array
+    mat_ = mat.array
+    vec_ = vec.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat_.shape,
+        mat_.strides,
+        mat_.dtype,
+        vec_.shape,
+        vec_.strides,
+        vec_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmv__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        addmv__forms.learn_plan(key, plan, self_, mat_, vec_)
+    else:
+        plan = Plan(form, (self_, mat_, vec_))
     self_, mat_, vec_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
     return self
 
 
+baddbmm_out_forms = KnownForms()
+
+
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = baddbmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        baddbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -1403,11 +1346,37 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
         target,
     )
     return out
+
+
+baddbmm__forms = KnownForms()
 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = baddbmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        baddbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -1417,9 +1386,35 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
     return self
 
 
+addbmm_out_forms = KnownForms()
+
+
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addbmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        addbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -1427,11 +1422,37 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
         target,
     )
     return out
+
+
+addbmm__forms = KnownForms()
 
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addbmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        addbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -1441,28 +1462,90 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
     return self
 
 
+addr_out_forms = KnownForms()
+
+
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    self_ = self.array
+    vec1_ = vec1.array
+    vec2_ = vec2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        vec1_.shape,
+        vec1_.strides,
+        vec1_.dtype,
+        vec2_.shape,
+        vec2_.strides,
+        vec2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addr_out_forms.get(key)
+    if form is None:
+        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        addr_out_forms.learn_plan(key, plan, self_, vec1_, vec2_)
+    else:
+        plan = Plan(form, (self_, vec1_, vec2_))
     self_, vec1_, vec2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
     return out
 
 
+addr__forms = KnownForms()
+
+
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    self_ = self.array
+    vec1_ = vec1.array
+    vec2_ = vec2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        vec1_.shape,
+        vec1_.strides,
+        vec1_.dtype,
+        vec2_.shape,
+        vec2_.strides,
+        vec2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addr__forms.get(key)
+    if form is None:
+        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        addr__forms.learn_plan(key, plan, self_, vec1_, vec2_)
+    else:
+        plan = Plan(form, (self_, vec1_, vec2_))
     self_, vec1_, vec2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
     return self
+
+
+trace_out_forms = KnownForms()
 
 
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.trace(self.array)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trace_out_forms.get(key)
+        if form is None:
+            plan = rules.trace(self_)
+            trace_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.trace(self_), target)
@@ -1470,6 +1553,9 @@ def trace_out(self: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::trace.out", "CPU")
         raise
+
+
+linalg_solve_triangular_out_forms = KnownForms()
 
 
 # linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
@@ -1482,44 +1568,107 @@ def linalg_solve_triangular_out(
     unitriangular: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    self_ = self.array
+    B_ = B.array
+    key = (self_.shape, self_.strides, self_.dtype, B_.shape, B_.strides, B_.dtype, left)
+    form = linalg_solve_triangular_out_forms.get(key)
+    if form is None:
+        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
+        linalg_solve_triangular_out_forms.learn_plan(key, plan, self_, B_)
+    else:
+        plan = Plan(form, (self_, B_))
     self_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular), target)
     return out
 
 
+cholesky_solve_out_forms = KnownForms()
+
+
 # cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    self_ = self.array
+    input2_ = input2.array
+    key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
+    form = cholesky_solve_out_forms.get(key)
+    if form is None:
+        plan = rules.solution("cholesky_solve", input2_, self_)
+        cholesky_solve_out_forms.learn_plan(key, plan, input2_, self_)
+    else:
+        plan = Plan(form, (input2_, self_))
     input2_, self_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), target)
     return out
 
 
+cholesky_inverse_out_forms = KnownForms()
+
+
 # cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = cholesky_inverse_out_forms.get(key)
+    if form is None:
+        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
+        cholesky_inverse_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.inverse_of_cholesky(np, self_, upper), target)
     return out
 
 
+linalg_lu_solve_out_forms = KnownForms()
+
+
 # linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
 #     Tensor(a!)
 def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    LU_ = LU.array
+    pivots_ = pivots.array
+    B_ = B.array
+    key = (
+        LU_.shape,
+        LU_.strides,
+        LU_.dtype,
+        pivots_.shape,
+        pivots_.strides,
+        pivots_.dtype,
+        B_.shape,
+        B_.strides,
+        B_.dtype,
+        left,
+    )
+    form = linalg_lu_solve_out_forms.get(key)
+    if form is None:
+        plan = rules.lu_solution(LU_, pivots_, B_, left)
+        linalg_lu_solve_out_forms.learn_plan(key, plan, LU_, pivots_, B_)
+    else:
+        plan = Plan(form, (LU_, pivots_, B_))
     LU_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint), target)
     return out
 
 
+_cdist_forward_out_forms = KnownForms()
+
+
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
 def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Tensor:
-    plan = rules.distances(x1.array, x2.array, p)
+    x1_ = x1.array
+    x2_ = x2.array
+    key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
+    form = _cdist_forward_out_forms.get(key)
+    if form is None:
+        plan = rules.distances(x1_, x2_, p)
+        _cdist_forward_out_forms.learn_plan(key, plan, x1_, x2_)
+    else:
+        plan = Plan(form, (x1_, x2_))
     x1_, x2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), target)

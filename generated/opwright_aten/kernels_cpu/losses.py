@@ -7,88 +7,121 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import losses as losses_kernels
+
+mse_loss_default_forms = KnownForms("TTV", losses_kernels.mse_loss, (-1, 0, 1, 2))
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
-    self_, target__ = plan.operands
-    return new_result(plan, losses_kernels.mse_loss(np, self_, target__, reduction))
-
-
-mse_loss_default_dense_forms = KnownForms()
-
-
-# mse_loss_default where simple tensors like these were planned before.
-def mse_loss_default_dense(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     self_ = self.array
     target__ = target_.array
-    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction)
-    form = mse_loss_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
+    form = mse_loss_default_forms.get(key)
     if form is None:
-        plan = rules.loss(self_, target__, reduction)
-        form = mse_loss_default_dense_forms.learn(key, plan, self_, target__)
-    if not form:
-        return mse_loss_default(self, target_, reduction)
+        form = mse_loss_default_forms.learn(key, rules.loss(self_, target__, reduction), self_, target__)
+    if form.casts:
+        self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.mse_loss(np, self_, target__, reduction), self_, target__)
+
+
+smooth_l1_loss_default_forms = KnownForms("TTVN", losses_kernels.smooth_l1_loss, (-1, 0, 1, 2, 3))
 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
-    self_, target__ = plan.operands
-    return new_result(plan, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta))
-
-
-smooth_l1_loss_default_dense_forms = KnownForms()
-
-
-# smooth_l1_loss_default where simple tensors like these were planned before.
-def smooth_l1_loss_default_dense(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
     self_ = self.array
     target__ = target_.array
-    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction, type(beta), beta)
-    form = smooth_l1_loss_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(beta),
+        beta,
+    )
+    form = smooth_l1_loss_default_forms.get(key)
     if form is None:
-        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
-        form = smooth_l1_loss_default_dense_forms.learn(key, plan, self_, target__)
-    if not form:
-        return smooth_l1_loss_default(self, target_, reduction, beta)
+        form = smooth_l1_loss_default_forms.learn(
+            key,
+            rules.smooth_l1_loss(self_, target__, reduction, beta),
+            self_,
+            target__,
+        )
+    if form.casts:
+        self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), self_, target__)
+
+
+huber_loss_default_forms = KnownForms("TTVN", losses_kernels.huber_loss, (-1, 0, 1, 2, 3))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
-    self_, target__ = plan.operands
-    return new_result(plan, losses_kernels.huber_loss(np, self_, target__, reduction, delta))
-
-
-huber_loss_default_dense_forms = KnownForms()
-
-
-# huber_loss_default where simple tensors like these were planned before.
-def huber_loss_default_dense(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
     self_ = self.array
     target__ = target_.array
-    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction, type(delta), delta)
-    form = huber_loss_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(delta),
+        delta,
+    )
+    form = huber_loss_default_forms.get(key)
     if form is None:
-        plan = rules.huber_loss(self_, target__, reduction, delta)
-        form = huber_loss_default_dense_forms.learn(key, plan, self_, target__)
-    if not form:
-        return huber_loss_default(self, target_, reduction, delta)
+        form = huber_loss_default_forms.learn(key, rules.huber_loss(self_, target__, reduction, delta), self_, target__)
+    if form.casts:
+        self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.huber_loss(np, self_, target__, reduction, delta), self_, target__)
+
+
+binary_cross_entropy_default_forms = KnownForms("TTOV", losses_kernels.binary_cross_entropy, (-1, 0, 1, 2, 3))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
-    self_, target__, weight_ = plan.operands
-    return new_result(plan, losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction))
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = binary_cross_entropy_default_forms.get(key)
+    if form is None:
+        form = binary_cross_entropy_default_forms.learn(
+            key,
+            rules.binary_loss(self_, target__, weight_, reduction),
+            self_,
+            target__,
+            weight_,
+        )
+    if form.casts:
+        self_, target__, weight_ = cast_operands(form, (self_, target__, weight_))
+    return known_result(
+        form,
+        losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction),
+        self_,
+        target__,
+        weight_,
+    )
+
+
+nll_loss_forward_default_forms = KnownForms("TTOV.", losses_kernels.nll_loss, (-1, 0, 1, 2, 3, 4))
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -100,12 +133,31 @@ def nll_loss_forward_default(
     reduction: int,
     ignore_index: int,
 ) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
-    self_, target__, weight_ = plan0.operands
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = nll_loss_forward_default_forms.get(key)
+    if form is None:
+        plan0 = rules.class_loss(self_, target__, weight_, reduction)
+        plan1 = rules.class_loss(self_, target__, weight_, 1)
+        form = nll_loss_forward_default_forms.learn(key, (plan0, plan1), self_, target__, weight_)
+    if form[0].casts:
+        self_, target__, weight_ = cast_operands(form[0], (self_, target__, weight_))
     result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    return (
+        known_result(form[0], result0, self_, target__, weight_),
+        known_result(form[1], result1, self_, target__, weight_),
+    )
 
 
 # nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
@@ -131,6 +183,9 @@ def nll_loss_forward_output(
     return output, total_weight
 
 
+nll_loss2d_forward_default_forms = KnownForms("TTOV.", losses_kernels.nll_loss, (-1, 0, 1, 2, 3, 4))
+
+
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
 def nll_loss2d_forward_default(
@@ -140,12 +195,31 @@ def nll_loss2d_forward_default(
     reduction: int,
     ignore_index: int,
 ) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
-    self_, target__, weight_ = plan0.operands
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = nll_loss2d_forward_default_forms.get(key)
+    if form is None:
+        plan0 = rules.image_class_loss(self_, target__, weight_, reduction)
+        plan1 = rules.image_class_loss(self_, target__, weight_, 1)
+        form = nll_loss2d_forward_default_forms.learn(key, (plan0, plan1), self_, target__, weight_)
+    if form[0].casts:
+        self_, target__, weight_ = cast_operands(form[0], (self_, target__, weight_))
     result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    return (
+        known_result(form[0], result0, self_, target__, weight_),
+        known_result(form[1], result1, self_, target__, weight_),
+    )
 
 
 # nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
@@ -171,6 +245,9 @@ def nll_loss2d_forward_output(
     return output, total_weight
 
 
+multi_margin_loss_default_forms = KnownForms("TTN.OV", losses_kernels.multi_margin_loss, (-1, 0, 1, 2, 3, 4, 5))
+
+
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
 def multi_margin_loss_default(
@@ -181,40 +258,56 @@ def multi_margin_loss_default(
     weight: Tensor | None,
     reduction: int,
 ) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
-    self_, target__, weight_ = plan.operands
-    return new_result(plan, losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction))
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        type(p),
+        p,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = multi_margin_loss_default_forms.get(key)
+    if form is None:
+        form = multi_margin_loss_default_forms.learn(
+            key,
+            rules.margin_loss(self_, target__, p, weight_, reduction),
+            self_,
+            target__,
+            weight_,
+        )
+    if form.casts:
+        self_, target__, weight_ = cast_operands(form, (self_, target__, weight_))
+    return known_result(
+        form,
+        losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction),
+        self_,
+        target__,
+        weight_,
+    )
+
+
+multilabel_margin_loss_forward_default_forms = KnownForms("TTV", losses_kernels.multilabel_margin_loss, (-1, 0, 1, 2))
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
-    plan1 = rules.multilabel_marks(self.array, target_.array)
-    self_, target__ = plan0.operands
-    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-multilabel_margin_loss_forward_default_dense_forms = KnownForms()
-
-
-# multilabel_margin_loss_forward_default where simple tensors like these were planned before.
-def multilabel_margin_loss_forward_default_dense(
-    self: Tensor,
-    target_: Tensor,
-    reduction: int,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
     target__ = target_.array
-    key = (self_.shape, self_.dtype, target__.shape, target__.dtype, reduction)
-    form = multilabel_margin_loss_forward_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
+    form = multilabel_margin_loss_forward_default_forms.get(key)
     if form is None:
         plan0 = rules.multilabel_loss(self_, target__, reduction)
         plan1 = rules.multilabel_marks(self_, target__)
-        form = multilabel_margin_loss_forward_default_dense_forms.learn(key, (plan0, plan1), self_, target__)
-    if not form:
-        return multilabel_margin_loss_forward_default(self, target_, reduction)
+        form = multilabel_margin_loss_forward_default_forms.learn(key, (plan0, plan1), self_, target__)
+    if form[0].casts:
+        self_, target__ = cast_operands(form[0], (self_, target__))
     result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
     return known_result(form[0], result0, self_, target__), known_result(form[1], result1, self_, target__)
 
@@ -239,31 +332,87 @@ def multilabel_margin_loss_forward_output(
     return output, is_target
 
 
+mse_loss_out_forms = KnownForms()
+
+
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
+    form = mse_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.loss(self_, target__, reduction)
+        mse_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.mse_loss(np, self_, target__, reduction), target)
     return out
 
 
+smooth_l1_loss_out_forms = KnownForms()
+
+
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
+    self_ = self.array
+    target__ = target_.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(beta),
+        beta,
+    )
+    form = smooth_l1_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
+        smooth_l1_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
     return out
 
 
+huber_loss_out_forms = KnownForms()
+
+
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
+    self_ = self.array
+    target__ = target_.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(delta),
+        delta,
+    )
+    form = huber_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.huber_loss(self_, target__, reduction, delta)
+        huber_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
     return out
+
+
+binary_cross_entropy_out_forms = KnownForms()
 
 
 # binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
@@ -275,12 +424,32 @@ def binary_cross_entropy_out(
     reduction: int,
     out: Tensor,
 ) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = binary_cross_entropy_out_forms.get(key)
+    if form is None:
+        plan = rules.binary_loss(self_, target__, weight_, reduction)
+        binary_cross_entropy_out_forms.learn_plan(key, plan, self_, target__, weight_)
+    else:
+        plan = Plan(form, (self_, target__, weight_))
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction), target)
     return out
+
+
+multi_margin_loss_out_forms = KnownForms()
 
 
 # multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
@@ -294,8 +463,27 @@ def multi_margin_loss_out(
     reduction: int,
     out: Tensor,
 ) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
     weight_ = None if weight is None else weight.array
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        type(p),
+        p,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = multi_margin_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.margin_loss(self_, target__, p, weight_, reduction)
+        multi_margin_loss_out_forms.learn_plan(key, plan, self_, target__, weight_)
+    else:
+        plan = Plan(form, (self_, target__, weight_))
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction), target)

@@ -5,56 +5,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import dropout as dropout_kernels
 from opwright_kernels import embedding as embedding_kernels
 from opwright_kernels import normalization as normalization_kernels
 
+_softmax_default_forms = KnownForms("TVV", normalization_kernels.softmax, (-1, 0, 1, 2))
+
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    (self_,) = plan.operands
-    return new_result(plan, normalization_kernels.softmax(np, self_, dim, half_to_float))
-
-
-_softmax_default_dense_forms = KnownForms()
-
-
-# _softmax_default where simple tensors like these were planned before.
-def _softmax_default_dense(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, half_to_float)
-    form = _softmax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _softmax_default_forms.get(key)
     if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
-        form = _softmax_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _softmax_default(self, dim, half_to_float)
+        form = _softmax_default_forms.learn(key, rules.normalized(self_, dim, half_to_float), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, normalization_kernels.softmax(np, self_, dim, half_to_float), self_)
+
+
+_log_softmax_default_forms = KnownForms("TVV", normalization_kernels.log_softmax, (-1, 0, 1, 2))
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    (self_,) = plan.operands
-    return new_result(plan, normalization_kernels.log_softmax(np, self_, dim, half_to_float))
-
-
-_log_softmax_default_dense_forms = KnownForms()
-
-
-# _log_softmax_default where simple tensors like these were planned before.
-def _log_softmax_default_dense(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, half_to_float)
-    form = _log_softmax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _log_softmax_default_forms.get(key)
     if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
-        form = _log_softmax_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _log_softmax_default(self, dim, half_to_float)
+        form = _log_softmax_default_forms.learn(key, rules.normalized(self_, dim, half_to_float), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, normalization_kernels.log_softmax(np, self_, dim, half_to_float), self_)
+
+
+embedding_default_forms = KnownForms("TT...", embedding_kernels.embedding, (-1, 0, 1, 2, 3, 4))
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -66,31 +52,14 @@ def embedding_default(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> Tensor:
-    plan = rules.embedding(weight.array, indices.array)
-    weight_, indices_ = plan.operands
-    return new_result(plan, embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse))
-
-
-embedding_default_dense_forms = KnownForms()
-
-
-# embedding_default where simple tensors like these were planned before.
-def embedding_default_dense(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int,
-    scale_grad_by_freq: bool,
-    sparse: bool,
-) -> Tensor:
     weight_ = weight.array
     indices_ = indices.array
-    key = (weight_.shape, weight_.dtype, indices_.shape, indices_.dtype)
-    form = embedding_default_dense_forms.get(key)
+    key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_default_forms.get(key)
     if form is None:
-        plan = rules.embedding(weight_, indices_)
-        form = embedding_default_dense_forms.learn(key, plan, weight_, indices_)
-    if not form:
-        return embedding_default(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+        form = embedding_default_forms.learn(key, rules.embedding(weight_, indices_), weight_, indices_)
+    if form.casts:
+        weight_, indices_ = cast_operands(form, (weight_, indices_))
     return known_result(
         form,
         embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse),
@@ -99,27 +68,19 @@ def embedding_default_dense(
     )
 
 
+embedding_renorm_default_forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3))
+
+
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
-    self_, indices_ = plan.operands
-    return new_result(plan, embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type))
-
-
-embedding_renorm_default_dense_forms = KnownForms()
-
-
-# embedding_renorm_default where simple tensors like these were planned before.
-def embedding_renorm_default_dense(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     self_ = self.array
     indices_ = indices.array
-    key = (self_.shape, self_.dtype, indices_.shape, indices_.dtype)
-    form = embedding_renorm_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_renorm_default_forms.get(key)
     if form is None:
-        plan = rules.embedding_renorm(self_, indices_)
-        form = embedding_renorm_default_dense_forms.learn(key, plan, self_, indices_)
-    if not form:
-        return embedding_renorm_default(self, indices, max_norm, norm_type)
+        form = embedding_renorm_default_forms.learn(key, rules.embedding_renorm(self_, indices_), self_, indices_)
+    if form.casts:
+        self_, indices_ = cast_operands(form, (self_, indices_))
     return known_result(
         form,
         embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type),
@@ -128,49 +89,63 @@ def embedding_renorm_default_dense(self: Tensor, indices: Tensor, max_norm: floa
     )
 
 
+native_dropout_default_forms = KnownForms("TNV", dropout_kernels.native_dropout, (-1, 0, 1, 2))
+
+
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
-    (input_,) = plan0.operands
-    result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-native_dropout_default_dense_forms = KnownForms()
-
-
-# native_dropout_default where simple tensors like these were planned before.
-def native_dropout_default_dense(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     input_ = input.array
-    key = (input_.shape, input_.dtype, type(p), p, train)
-    form = native_dropout_default_dense_forms.get(key)
+    key = (input_.shape, input_.strides, input_.dtype, type(p), p, train)
+    form = native_dropout_default_forms.get(key)
     if form is None:
         plan0 = rules.native_dropout(input_, p, train)
         plan1 = rules.dropout_mask(input_)
-        form = native_dropout_default_dense_forms.learn(key, (plan0, plan1), input_)
-    if not form:
-        return native_dropout_default(input, p, train)
+        form = native_dropout_default_forms.learn(key, (plan0, plan1), input_)
+    if form[0].casts:
+        (input_,) = cast_operands(form[0], (input_,))
     result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
     return known_result(form[0], result0, input_), known_result(form[1], result1, input_)
 
 
+_softmax_out_forms = KnownForms()
+
+
 # _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _softmax_out_forms.get(key)
+    if form is None:
+        plan = rules.normalized(self_, dim, half_to_float)
+        _softmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(normalization_kernels.softmax(np, self_, dim, half_to_float), target)
     return out
 
 
+_log_softmax_out_forms = KnownForms()
+
+
 # _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _log_softmax_out_forms.get(key)
+    if form is None:
+        plan = rules.normalized(self_, dim, half_to_float)
+        _log_softmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(normalization_kernels.log_softmax(np, self_, dim, half_to_float), target)
     return out
+
+
+embedding_out_forms = KnownForms()
 
 
 # embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
@@ -183,16 +158,35 @@ def embedding_out(
     sparse: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.embedding(weight.array, indices.array)
+    weight_ = weight.array
+    indices_ = indices.array
+    key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_out_forms.get(key)
+    if form is None:
+        plan = rules.embedding(weight_, indices_)
+        embedding_out_forms.learn_plan(key, plan, weight_, indices_)
+    else:
+        plan = Plan(form, (weight_, indices_))
     weight_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
     return out
 
 
+embedding_renorm_out_forms = KnownForms()
+
+
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
 def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
+    self_ = self.array
+    indices_ = indices.array
+    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_renorm_out_forms.get(key)
+    if form is None:
+        plan = rules.embedding_renorm(self_, indices_)
+        embedding_renorm_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -202,9 +196,20 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
     return out
 
 
+embedding_renorm__forms = KnownForms()
+
+
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
+    self_ = self.array
+    indices_ = indices.array
+    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_renorm__forms.get(key)
+    if form is None:
+        plan = rules.embedding_renorm(self_, indices_)
+        embedding_renorm__forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
     self_, indices_ = plan.operands
     target = plan.inplace(self)
     plan.store(

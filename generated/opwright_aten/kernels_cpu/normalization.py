@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import KnownForms, Tensor, cast_operands, known_result, new_result, results_of, rules
 from opwright_kernels import normalization as normalization_kernels
+
+native_layer_norm_default_forms = KnownForms("TIOO.", normalization_kernels.layer_norm, (-1, 0, 1, 2, 3, 4))
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -18,17 +20,39 @@ def native_layer_norm_default(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    input_ = input.array
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    input_, weight_, bias_ = plan0.operands
+    key = (
+        input_.shape,
+        input_.strides,
+        input_.dtype,
+        tuple(normalized_shape),
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        None if bias_ is None else (bias_.shape, bias_.strides, bias_.dtype),
+    )
+    form = native_layer_norm_default_forms.get(key)
+    if form is None:
+        plan0 = rules.layer_norm(input_, normalized_shape, weight_, bias_)
+        plan1 = rules.layer_norm_statistics(input_, normalized_shape, weight_, bias_)
+        plan2 = rules.layer_norm_statistics(input_, normalized_shape, weight_, bias_)
+        form = native_layer_norm_default_forms.learn(key, (plan0, plan1, plan2), input_, weight_, bias_)
+    if form[0].casts:
+        input_, weight_, bias_ = cast_operands(form[0], (input_, weight_, bias_))
     result0, result1, result2 = results_of(
         normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps),
         3,
     )
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+    return (
+        known_result(form[0], result0, input_, weight_, bias_),
+        known_result(form[1], result1, input_, weight_, bias_),
+        known_result(form[2], result2, input_, weight_, bias_),
+    )
+
+
+native_group_norm_default_forms = KnownForms(
+    "TOOVVVV.", normalization_kernels.group_norm_of_rows, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
@@ -43,17 +67,42 @@ def native_group_norm_default(
     group: int,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    input_ = input.array
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    input_, weight_, bias_ = plan0.operands
+    key = (
+        input_.shape,
+        input_.strides,
+        input_.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        None if bias_ is None else (bias_.shape, bias_.strides, bias_.dtype),
+        N,
+        C,
+        HxW,
+        group,
+    )
+    form = native_group_norm_default_forms.get(key)
+    if form is None:
+        plan0 = rules.group_norm(input_, weight_, bias_, N, C, HxW, group)
+        plan1 = rules.group_norm_statistics(input_, weight_, bias_, N, group)
+        plan2 = rules.group_norm_statistics(input_, weight_, bias_, N, group)
+        form = native_group_norm_default_forms.learn(key, (plan0, plan1, plan2), input_, weight_, bias_)
+    if form[0].casts:
+        input_, weight_, bias_ = cast_operands(form[0], (input_, weight_, bias_))
     result0, result1, result2 = results_of(
         normalization_kernels.group_norm_of_rows(np, input_, weight_, bias_, N, C, HxW, group, eps),
         3,
     )
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+    return (
+        known_result(form[0], result0, input_, weight_, bias_),
+        known_result(form[1], result1, input_, weight_, bias_),
+        known_result(form[2], result2, input_, weight_, bias_),
+    )
+
+
+_native_batch_norm_legit_functional_forms = KnownForms(
+    "TOOTTV..", normalization_kernels.batch_norm_with_running, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+)
 
 
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
@@ -69,14 +118,45 @@ def _native_batch_norm_legit_functional(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    input_ = input.array
+    running_mean_ = running_mean.array
+    running_var_ = running_var.array
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan3 = rules.like(running_mean.array)
-    plan4 = rules.like(running_var.array)
-    input_, weight_, bias_, running_mean_, running_var_ = plan0.operands
+    key = (
+        input_.shape,
+        input_.strides,
+        input_.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        None if bias_ is None else (bias_.shape, bias_.strides, bias_.dtype),
+        running_mean_.shape,
+        running_mean_.strides,
+        running_mean_.dtype,
+        running_var_.shape,
+        running_var_.strides,
+        running_var_.dtype,
+        training,
+    )
+    form = _native_batch_norm_legit_functional_forms.get(key)
+    if form is None:
+        plan0 = rules.batch_norm(input_, weight_, bias_, running_mean_, running_var_, training)
+        plan1 = rules.batch_norm_statistics(input_, weight_, bias_, running_mean_, running_var_, training)
+        plan2 = rules.batch_norm_statistics(input_, weight_, bias_, running_mean_, running_var_, training)
+        plan3 = rules.like(running_mean_)
+        plan4 = rules.like(running_var_)
+        form = _native_batch_norm_legit_functional_forms.learn(
+            key,
+            (plan0, plan1, plan2, plan3, plan4),
+            input_,
+            weight_,
+            bias_,
+            running_mean_,
+            running_var_,
+        )
+    if form[0].casts:
+        input_, weight_, bias_, running_mean_, running_var_ = cast_operands(
+            form[0], (input_, weight_, bias_, running_mean_, running_var_)
+        )
     result0, result1, result2, result3, result4 = results_of(
         normalization_kernels.batch_norm_with_running(
             np,
@@ -92,11 +172,11 @@ def _native_batch_norm_legit_functional(
         5,
     )
     return (
-        new_result(plan0, result0),
-        new_result(plan1, result1),
-        new_result(plan2, result2),
-        new_result(plan3, result3),
-        new_result(plan4, result4),
+        known_result(form[0], result0, input_, weight_, bias_, running_mean_, running_var_),
+        known_result(form[1], result1, input_, weight_, bias_, running_mean_, running_var_),
+        known_result(form[2], result2, input_, weight_, bias_, running_mean_, running_var_),
+        known_result(form[3], result3, input_, weight_, bias_, running_mean_, running_var_),
+        known_result(form[4], result4, input_, weight_, bias_, running_mean_, running_var_),
     )
 
 

@@ -9,7 +9,18 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 from opwright_kernels import arithmetic as arithmetic_kernels
 
 DTYPES_F = plain_dtypes("f")
@@ -20,14 +31,25 @@ DTYPES_IUFC = plain_dtypes("iufc")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
+add_Tensor_forms = KnownForms()
+
+
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_Tensor_forms.get(key)
+        if form is None:
+            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(
+            form,
             np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+            self_,
+            other_,
         )
     except Exception as error:
         name_kernel(error, "aten::add.Tensor", "CPU")
@@ -68,14 +90,23 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
+add_Scalar_forms = KnownForms()
+
+
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
-            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_forms.get(key)
+        if form is None:
+            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(
+            form,
+            np.add(self_, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self_.dtype))),
+            self_,
         )
     except Exception as error:
         name_kernel(error, "aten::add.Scalar", "CPU")
@@ -115,14 +146,30 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return add_Scalar(wrap(self), other, alpha).array
 
 
+sub_Tensor_forms = KnownForms()
+
+
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = sub_Tensor_forms.get(key)
+        if form is None:
+            form = sub_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(
+            form,
             np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+            self_,
+            other_,
         )
     except Exception as error:
         name_kernel(error, "aten::sub.Tensor", "CPU")
@@ -163,14 +210,28 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return sub_Tensor(wrap(self), wrap(other), alpha).array
 
 
+sub_Scalar_forms = KnownForms()
+
+
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
-            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = sub_Scalar_forms.get(key)
+        if form is None:
+            form = sub_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(
+            form,
+            np.subtract(self_, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self_.dtype))),
+            self_,
         )
     except Exception as error:
         name_kernel(error, "aten::sub.Scalar", "CPU")
@@ -210,14 +271,30 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return sub_Scalar(wrap(self), other, alpha).array
 
 
+rsub_Tensor_forms = KnownForms()
+
+
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-        other_, self_ = plan.operands
-        return new_result(
-            plan,
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = rsub_Tensor_forms.get(key)
+        if form is None:
+            form = rsub_Tensor_forms.learn(
+                key,
+                rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex"),
+                other_,
+                self_,
+            )
+        if form.casts:
+            other_, self_ = cast_operands(form, (other_, self_))
+        return known_result(
+            form,
             np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
+            self_,
+            other_,
         )
     except Exception as error:
         name_kernel(error, "aten::rsub.Tensor", "CPU")
@@ -258,14 +335,28 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
     return rsub_Tensor(wrap(self), wrap(other), alpha).array
 
 
+rsub_Scalar_forms = KnownForms()
+
+
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-        other_, self_ = plan.operands
-        return new_result(
-            plan,
-            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = rsub_Scalar_forms.get(key)
+        if form is None:
+            form = rsub_Scalar_forms.learn(
+                key,
+                rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex"),
+                other,
+                self_,
+            )
+        if form.casts:
+            other, self_ = cast_operands(form, (other, self_))
+        return known_result(
+            form,
+            np.subtract(other, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
+            self_,
         )
     except Exception as error:
         name_kernel(error, "aten::rsub.Scalar", "CPU")
@@ -305,12 +396,21 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return rsub_Scalar(wrap(self), other, alpha).array
 
 
+mul_Tensor_forms = KnownForms("TT", np.multiply, (0, 1))
+
+
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, np.multiply(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_Tensor_forms.get(key)
+        if form is None:
+            form = mul_Tensor_forms.learn(key, rules.pointwise(self_, other_, exact_scalars=True), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.multiply(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::mul.Tensor", "CPU")
         raise
@@ -350,12 +450,20 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_Tensor(wrap(self), wrap(other)).array
 
 
+mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1))
+
+
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, np.multiply(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = mul_Scalar_forms.get(key)
+        if form is None:
+            form = mul_Scalar_forms.learn(key, rules.pointwise(self_, other, exact_scalars=True), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.multiply(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::mul.Scalar", "CPU")
         raise
@@ -394,12 +502,26 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return mul_Scalar(wrap(self), other).array
 
 
+div_Tensor_forms = KnownForms("TT", np.true_divide, (0, 1))
+
+
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, np.true_divide(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = div_Tensor_forms.get(key)
+        if form is None:
+            form = div_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.true_divide(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::div.Tensor", "CPU")
         raise
@@ -443,12 +565,25 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return div_Tensor(wrap(self), wrap(other)).array
 
 
+div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1))
+
+
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, np.true_divide(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = div_Scalar_forms.get(key)
+        if form is None:
+            form = div_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.true_divide(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::div.Scalar", "CPU")
         raise
@@ -491,222 +626,368 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return div_Scalar(wrap(self), other).array
 
 
+div_Tensor_mode_forms = KnownForms("TTV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
+
+
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
-
-
-div_Tensor_mode_dense_forms = KnownForms()
-
-
-# div_Tensor_mode where simple tensors like these were planned before.
-def div_Tensor_mode_dense(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype, rounding_mode)
-    form = div_Tensor_mode_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
+    form = div_Tensor_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other_, rounding_mode)
-        form = div_Tensor_mode_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return div_Tensor_mode(self, other, rounding_mode)
+        form = div_Tensor_mode_forms.learn(key, rules.divided(self_, other_, rounding_mode), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode), self_, other_)
+
+
+div__Tensor_mode_forms = KnownForms()
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
+    form = div__Tensor_mode_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other_, rounding_mode)
+        div__Tensor_mode_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
+
+
+div_out_mode_forms = KnownForms()
 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
+    form = div_out_mode_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other_, rounding_mode)
+        div_out_mode_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
 
 
+div_Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
+
+
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
+    form = div_Scalar_mode_forms.get(key)
+    if form is None:
+        form = div_Scalar_mode_forms.learn(key, rules.divided(self_, other, rounding_mode), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other, rounding_mode), self_)
+
+
+floor_divide_default_forms = KnownForms("TT", arithmetic_kernels.floor_divide, (-1, 0, 1))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.floor_divide(np, self_, other_))
-
-
-floor_divide_default_dense_forms = KnownForms()
-
-
-# floor_divide_default where simple tensors like these were planned before.
-def floor_divide_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = floor_divide_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = floor_divide_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
-        form = floor_divide_default_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return floor_divide_default(self, other)
+        form = floor_divide_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other_), self_, other_)
+
+
+floor_divide__Tensor_forms = KnownForms()
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = floor_divide__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        floor_divide__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+floor_divide_out_forms = KnownForms()
 
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = floor_divide_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        floor_divide_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+floor_divide_Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1))
+
+
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
 def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.floor_divide(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = floor_divide_Scalar_forms.get(key)
+    if form is None:
+        form = floor_divide_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer floating"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, arithmetic_kernels.floor_divide(np, self_, other), self_)
+
+
+remainder_Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
-
-
-remainder_Tensor_dense_forms = KnownForms()
-
-
-# remainder_Tensor where simple tensors like these were planned before.
-def remainder_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = remainder_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
-        form = remainder_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return remainder_Tensor(self, other)
+        form = remainder_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
+
+
+remainder_Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = remainder_Scalar_forms.get(key)
+    if form is None:
+        form = remainder_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer floating"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
+
+
+remainder_Scalar_Tensor_forms = KnownForms("NT", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = remainder_Scalar_Tensor_forms.learn(
+            key,
+            rules.pointwise(self, other_, accepts="integer floating"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, arithmetic_kernels.remainder(np, self, other_), other_)
+
+
+pow_Tensor_Tensor_forms = KnownForms("TT", arithmetic_kernels.power, (-1, 0, 1))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power(np, self_, exponent_))
-
-
-pow_Tensor_Tensor_dense_forms = KnownForms()
-
-
-# pow_Tensor_Tensor where simple tensors like these were planned before.
-def pow_Tensor_Tensor_dense(self: Tensor, exponent: Tensor) -> Tensor:
     self_ = self.array
     exponent_ = exponent.array
-    key = (self_.shape, self_.dtype, exponent_.shape, exponent_.dtype)
-    form = pow_Tensor_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow_Tensor_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
-        form = pow_Tensor_Tensor_dense_forms.learn(key, plan, self_, exponent_)
-    if not form:
-        return pow_Tensor_Tensor(self, exponent)
+        form = pow_Tensor_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, exponent_, accepts="integer floating complex"),
+            self_,
+            exponent_,
+        )
+    if form.casts:
+        self_, exponent_ = cast_operands(form, (self_, exponent_))
     return known_result(form, arithmetic_kernels.power(np, self_, exponent_), self_, exponent_)
+
+
+pow__Tensor_forms = KnownForms()
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    self_ = self.array
+    exponent_ = exponent.array
+    key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        pow__Tensor_forms.learn_plan(key, plan, self_, exponent_)
+    else:
+        plan = Plan(form, (self_, exponent_))
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return self
+
+
+pow_Tensor_Tensor_out_forms = KnownForms()
 
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    self_ = self.array
+    exponent_ = exponent.array
+    key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow_Tensor_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        pow_Tensor_Tensor_out_forms.learn_plan(key, plan, self_, exponent_)
+    else:
+        plan = Plan(form, (self_, exponent_))
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
+pow_Tensor_Scalar_forms = KnownForms("TN", arithmetic_kernels.power_scalar, (-1, 0, 1))
+
+
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power_scalar(np, self_, exponent_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
+    form = pow_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = pow_Tensor_Scalar_forms.learn(key, rules.power_to_number(self_, exponent), self_, exponent)
+    if form.casts:
+        self_, exponent = cast_operands(form, (self_, exponent))
+    return known_result(form, arithmetic_kernels.power_scalar(np, self_, exponent), self_)
+
+
+pow__Scalar_forms = KnownForms()
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
 def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
+    form = pow__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.power_to_number(self_, exponent)
+        pow__Scalar_forms.learn_plan(key, plan, self_, exponent)
+    else:
+        plan = Plan(form, (self_, exponent))
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power_scalar(np, self_, exponent_, out=plan.out(target)), target)
     return self
 
 
+pow_Tensor_Scalar_out_forms = KnownForms()
+
+
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
+    form = pow_Tensor_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.power_to_number(self_, exponent)
+        pow_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, exponent)
+    else:
+        plan = Plan(form, (self_, exponent))
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power_scalar(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
+pow_Scalar_forms = KnownForms("NT", arithmetic_kernels.power, (-1, 0, 1))
+
+
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power(np, self_, exponent_))
+    exponent_ = exponent.array
+    key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow_Scalar_forms.get(key)
+    if form is None:
+        form = pow_Scalar_forms.learn(key, rules.power_of_number(self, exponent_), self, exponent_)
+    if form.casts:
+        self, exponent_ = cast_operands(form, (self, exponent_))
+    return known_result(form, arithmetic_kernels.power(np, self, exponent_), exponent_)
+
+
+maximum_default_forms = KnownForms("TT", np.maximum, (0, 1))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.maximum(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = maximum_default_forms.get(key)
+        if form is None:
+            form = maximum_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.maximum(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::maximum", "CPU")
         raise
@@ -746,12 +1027,26 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return maximum_default(wrap(self), wrap(other)).array
 
 
+minimum_default_forms = KnownForms("TT", np.minimum, (0, 1))
+
+
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.minimum(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = minimum_default_forms.get(key)
+        if form is None:
+            form = minimum_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.minimum(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::minimum", "CPU")
         raise
@@ -791,12 +1086,26 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return minimum_default(wrap(self), wrap(other)).array
 
 
+atan2_default_forms = KnownForms("TT", np.arctan2, (0, 1))
+
+
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.arctan2(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = atan2_default_forms.get(key)
+        if form is None:
+            form = atan2_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.arctan2(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::atan2", "CPU")
         raise
@@ -840,59 +1149,95 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return atan2_default(wrap(self), wrap(other)).array
 
 
+clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2))
+
+
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
-    self_, min_, max_ = plan.operands
-    return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
+    form = clamp_default_forms.get(key)
+    if form is None:
+        form = clamp_default_forms.learn(key, rules.clamped(self_, min, max), self_, min, max)
+    if form.casts:
+        self_, min, max = cast_operands(form, (self_, min, max))
+    return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
+
+
+clamp_Tensor_forms = KnownForms("TOO", arithmetic_kernels.clamp, (-1, 0, 1, 2))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    self_ = self.array
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
-    self_, min_, max_ = plan.operands
-    return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        None if min_ is None else (min_.shape, min_.strides, min_.dtype),
+        None if max_ is None else (max_.shape, max_.strides, max_.dtype),
+    )
+    form = clamp_Tensor_forms.get(key)
+    if form is None:
+        form = clamp_Tensor_forms.learn(key, rules.clamped(self_, min_, max_), self_, min_, max_)
+    if form.casts:
+        self_, min_, max_ = cast_operands(form, (self_, min_, max_))
+    return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
+
+
+fmod_Tensor_forms = KnownForms("TT", arithmetic_kernels.fmod, (-1, 0, 1))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
 def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.fmod(np, self_, other_))
-
-
-fmod_Tensor_dense_forms = KnownForms()
-
-
-# fmod_Tensor where simple tensors like these were planned before.
-def fmod_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = fmod_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = fmod_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
-        form = fmod_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return fmod_Tensor(self, other)
+        form = fmod_Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer floating"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
+
+
+fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
 def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.fmod(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = fmod_Scalar_forms.get(key)
+    if form is None:
+        form = fmod_Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer floating"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
+
+
+fmax_default_forms = KnownForms("TT", np.fmax, (0, 1))
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.fmax(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmax_default_forms.get(key)
+        if form is None:
+            form = fmax_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.fmax(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::fmax", "CPU")
         raise
@@ -936,12 +1281,26 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return fmax_default(wrap(self), wrap(other)).array
 
 
+fmin_default_forms = KnownForms("TT", np.fmin, (0, 1))
+
+
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.fmin(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmin_default_forms.get(key)
+        if form is None:
+            form = fmin_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.fmin(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::fmin", "CPU")
         raise
@@ -985,12 +1344,21 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return fmin_default(wrap(self), wrap(other)).array
 
 
+hypot_default_forms = KnownForms("TT", np.hypot, (0, 1))
+
+
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.hypot(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypot_default_forms.get(key)
+        if form is None:
+            form = hypot_default_forms.learn(key, rules.pointwise(self_, other_, accepts="floating"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.hypot(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::hypot", "CPU")
         raise
@@ -1034,12 +1402,26 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return hypot_default(wrap(self), wrap(other)).array
 
 
+copysign_Tensor_forms = KnownForms("TT", np.copysign, (0, 1))
+
+
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.copysign(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = copysign_Tensor_forms.get(key)
+        if form is None:
+            form = copysign_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.copysign(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::copysign.Tensor", "CPU")
         raise
@@ -1083,12 +1465,25 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return copysign_Tensor(wrap(self), wrap(other)).array
 
 
+copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1))
+
+
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.copysign(self_, other_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = copysign_Scalar_forms.get(key)
+        if form is None:
+            form = copysign_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.copysign(self_, other), self_)
     except Exception as error:
         name_kernel(error, "aten::copysign.Scalar", "CPU")
         raise
@@ -1131,12 +1526,26 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     return copysign_Scalar(wrap(self), other).array
 
 
+nextafter_default_forms = KnownForms("TT", np.nextafter, (0, 1))
+
+
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.nextafter(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = nextafter_default_forms.get(key)
+        if form is None:
+            form = nextafter_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="no_opmath", accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.nextafter(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::nextafter", "CPU")
         raise
@@ -1180,60 +1589,68 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return nextafter_default(wrap(self), wrap(other)).array
 
 
+heaviside_default_forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1))
+
+
 # heaviside(Tensor self, Tensor values) -> Tensor
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
-    self_, values_ = plan.operands
-    return new_result(plan, arithmetic_kernels.heaviside(np, self_, values_))
-
-
-heaviside_default_dense_forms = KnownForms()
-
-
-# heaviside_default where simple tensors like these were planned before.
-def heaviside_default_dense(self: Tensor, values: Tensor) -> Tensor:
     self_ = self.array
     values_ = values.array
-    key = (self_.shape, self_.dtype, values_.shape, values_.dtype)
-    form = heaviside_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
+    form = heaviside_default_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
-        form = heaviside_default_dense_forms.learn(key, plan, self_, values_)
-    if not form:
-        return heaviside_default(self, values)
+        form = heaviside_default_forms.learn(
+            key,
+            rules.same_dtypes(self_, values_, accepts="bool integer floating"),
+            self_,
+            values_,
+        )
+    if form.casts:
+        self_, values_ = cast_operands(form, (self_, values_))
     return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
+
+
+logaddexp_default_forms = KnownForms("TT", arithmetic_kernels.logaddexp, (-1, 0, 1))
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
 def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.logaddexp(np, self_, other_))
-
-
-logaddexp_default_dense_forms = KnownForms()
-
-
-# logaddexp_default where simple tensors like these were planned before.
-def logaddexp_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = logaddexp_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = logaddexp_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="floating complex")
-        form = logaddexp_default_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return logaddexp_default(self, other)
+        form = logaddexp_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="floating complex"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
+
+
+logaddexp2_default_forms = KnownForms("TT", np.logaddexp2, (0, 1))
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.logaddexp2(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logaddexp2_default_forms.get(key)
+        if form is None:
+            form = logaddexp2_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logaddexp2(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::logaddexp2", "CPU")
         raise
@@ -1277,12 +1694,21 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return logaddexp2_default(wrap(self), wrap(other)).array
 
 
+gcd_default_forms = KnownForms("TT", np.gcd, (0, 1))
+
+
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.gcd(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gcd_default_forms.get(key)
+        if form is None:
+            form = gcd_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.gcd(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::gcd", "CPU")
         raise
@@ -1326,12 +1752,21 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return gcd_default(wrap(self), wrap(other)).array
 
 
+lcm_default_forms = KnownForms("TT", np.lcm, (0, 1))
+
+
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
-        self_, other_ = plan.operands
-        return new_result(plan, np.lcm(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lcm_default_forms.get(key)
+        if form is None:
+            form = lcm_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.lcm(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::lcm", "CPU")
         raise
@@ -1375,12 +1810,25 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lcm_default(wrap(self), wrap(other)).array
 
 
+clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1))
+
+
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
-        self_, min_ = plan.operands
-        return new_result(plan, np.maximum(self_, min_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(min), min)
+        form = clamp_min_default_forms.get(key)
+        if form is None:
+            form = clamp_min_default_forms.learn(
+                key,
+                rules.pointwise(self_, min, accepts="integer floating"),
+                self_,
+                min,
+            )
+        if form.casts:
+            self_, min = cast_operands(form, (self_, min))
+        return known_result(form, np.maximum(self_, min), self_)
     except Exception as error:
         name_kernel(error, "aten::clamp_min", "CPU")
         raise
@@ -1419,12 +1867,26 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     return clamp_min_default(wrap(self), min).array
 
 
+clamp_min_Tensor_forms = KnownForms("TT", np.maximum, (0, 1))
+
+
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-        self_, min_ = plan.operands
-        return new_result(plan, np.maximum(self_, min_))
+        self_ = self.array
+        min_ = min.array
+        key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
+        form = clamp_min_Tensor_forms.get(key)
+        if form is None:
+            form = clamp_min_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, min_, accepts="bool integer floating"),
+                self_,
+                min_,
+            )
+        if form.casts:
+            self_, min_ = cast_operands(form, (self_, min_))
+        return known_result(form, np.maximum(self_, min_), self_, min_)
     except Exception as error:
         name_kernel(error, "aten::clamp_min.Tensor", "CPU")
         raise
@@ -1464,12 +1926,25 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
+clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1))
+
+
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
-        self_, max_ = plan.operands
-        return new_result(plan, np.minimum(self_, max_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(max), max)
+        form = clamp_max_default_forms.get(key)
+        if form is None:
+            form = clamp_max_default_forms.learn(
+                key,
+                rules.pointwise(self_, max, accepts="integer floating"),
+                self_,
+                max,
+            )
+        if form.casts:
+            self_, max = cast_operands(form, (self_, max))
+        return known_result(form, np.minimum(self_, max), self_)
     except Exception as error:
         name_kernel(error, "aten::clamp_max", "CPU")
         raise
@@ -1508,12 +1983,26 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     return clamp_max_default(wrap(self), max).array
 
 
+clamp_max_Tensor_forms = KnownForms("TT", np.minimum, (0, 1))
+
+
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-        self_, max_ = plan.operands
-        return new_result(plan, np.minimum(self_, max_))
+        self_ = self.array
+        max_ = max.array
+        key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
+        form = clamp_max_Tensor_forms.get(key)
+        if form is None:
+            form = clamp_max_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, max_, accepts="bool integer floating"),
+                self_,
+                max_,
+            )
+        if form.casts:
+            self_, max_ = cast_operands(form, (self_, max_))
+        return known_result(form, np.minimum(self_, max_), self_, max_)
     except Exception as error:
         name_kernel(error, "aten::clamp_max.Tensor", "CPU")
         raise
@@ -1553,83 +2042,92 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
+lerp_Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2))
+
+
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
-    self_, end_ = plan.operands
-    return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight))
-
-
-lerp_Scalar_dense_forms = KnownForms()
-
-
-# lerp_Scalar where simple tensors like these were planned before.
-def lerp_Scalar_dense(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     self_ = self.array
     end_ = end.array
-    key = (self_.shape, self_.dtype, end_.shape, end_.dtype, type(weight), weight)
-    form = lerp_Scalar_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
+    form = lerp_Scalar_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
-        form = lerp_Scalar_dense_forms.learn(key, plan, self_, end_)
-    if not form:
-        return lerp_Scalar(self, end, weight)
+        form = lerp_Scalar_forms.learn(
+            key,
+            rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,)),
+            self_,
+            end_,
+        )
+    if form.casts:
+        self_, end_ = cast_operands(form, (self_, end_))
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight), self_, end_)
+
+
+lerp_Tensor_forms = KnownForms("TTT", arithmetic_kernels.lerp, (-1, 0, 1, 2))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
-    self_, end_, weight_ = plan.operands
-    return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight_))
-
-
-lerp_Tensor_dense_forms = KnownForms()
-
-
-# lerp_Tensor where simple tensors like these were planned before.
-def lerp_Tensor_dense(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     self_ = self.array
     end_ = end.array
     weight_ = weight.array
-    key = (self_.shape, self_.dtype, end_.shape, end_.dtype, weight_.shape, weight_.dtype)
-    form = lerp_Tensor_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        end_.shape,
+        end_.strides,
+        end_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+    )
+    form = lerp_Tensor_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
-        form = lerp_Tensor_dense_forms.learn(key, plan, self_, end_, weight_)
-    if not form:
-        return lerp_Tensor(self, end, weight)
+        form = lerp_Tensor_forms.learn(
+            key,
+            rules.same_dtypes(self_, end_, weight_, accepts="floating complex"),
+            self_,
+            end_,
+            weight_,
+        )
+    if form.casts:
+        self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
+
+
+addcmul_default_forms = KnownForms("TTTN", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
-    self_, tensor1_, tensor2_ = plan.operands
-    return new_result(plan, arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value))
-
-
-addcmul_default_dense_forms = KnownForms()
-
-
-# addcmul_default where simple tensors like these were planned before.
-def addcmul_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     self_ = self.array
     tensor1_ = tensor1.array
     tensor2_ = tensor2.array
-    key = (self_.shape, self_.dtype, tensor1_.shape, tensor1_.dtype, tensor2_.shape, tensor2_.dtype, type(value), value)
-    form = addcmul_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcmul_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
-        form = addcmul_default_dense_forms.learn(key, plan, self_, tensor1_, tensor2_)
-    if not form:
-        return addcmul_default(self, tensor1, tensor2, value)
+        form = addcmul_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex"),
+            self_,
+            tensor1_,
+            tensor2_,
+        )
+    if form.casts:
+        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
     return known_result(
         form,
         arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
@@ -1639,28 +2137,38 @@ def addcmul_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value:
     )
 
 
+addcdiv_default_forms = KnownForms("TTTN", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3))
+
+
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
-    self_, tensor1_, tensor2_ = plan.operands
-    return new_result(plan, arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value))
-
-
-addcdiv_default_dense_forms = KnownForms()
-
-
-# addcdiv_default where simple tensors like these were planned before.
-def addcdiv_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     self_ = self.array
     tensor1_ = tensor1.array
     tensor2_ = tensor2.array
-    key = (self_.shape, self_.dtype, tensor1_.shape, tensor1_.dtype, tensor2_.shape, tensor2_.dtype, type(value), value)
-    form = addcdiv_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcdiv_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
-        form = addcdiv_default_dense_forms.learn(key, plan, self_, tensor1_, tensor2_)
-    if not form:
-        return addcdiv_default(self, tensor1, tensor2, value)
+        form = addcdiv_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex"),
+            self_,
+            tensor1_,
+            tensor2_,
+        )
+    if form.casts:
+        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
     return known_result(
         form,
         arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value),
@@ -1670,100 +2178,145 @@ def addcdiv_default_dense(self: Tensor, tensor1: Tensor, tensor2: Tensor, value:
     )
 
 
+ldexp_Tensor_forms = KnownForms("TT", arithmetic_kernels.ldexp, (-1, 0, 1))
+
+
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.ldexp(np, self_, other_))
-
-
-ldexp_Tensor_dense_forms = KnownForms()
-
-
-# ldexp_Tensor where simple tensors like these were planned before.
-def ldexp_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = ldexp_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = ldexp_Tensor_forms.get(key)
     if form is None:
-        plan = rules.scaled(self_, other_)
-        form = ldexp_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return ldexp_Tensor(self, other)
+        form = ldexp_Tensor_forms.learn(key, rules.scaled(self_, other_), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
+
+
+where_self_forms = KnownForms("TTT", np.where, (0, 1, 2))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.where(condition.array, self.array, other.array)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, np.where(condition_, self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::where.self", "CPU")
-        raise
-
-
-where_self_dense_forms = KnownForms()
-
-
-# where_self where simple tensors like these were planned before.
-def where_self_dense(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    try:
         condition_ = condition.array
         self_ = self.array
         other_ = other.array
-        key = (condition_.shape, condition_.dtype, self_.shape, self_.dtype, other_.shape, other_.dtype)
-        form = where_self_dense_forms.get(key)
+        key = (
+            condition_.shape,
+            condition_.strides,
+            condition_.dtype,
+            self_.shape,
+            self_.strides,
+            self_.dtype,
+            other_.shape,
+            other_.strides,
+            other_.dtype,
+        )
+        form = where_self_forms.get(key)
         if form is None:
-            plan = rules.where(condition_, self_, other_)
-            form = where_self_dense_forms.learn(key, plan, condition_, self_, other_)
-        if not form:
-            return where_self(condition, self, other)
+            form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
+        if form.casts:
+            condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
         return known_result(form, np.where(condition_, self_, other_), condition_, self_, other_)
     except Exception as error:
         name_kernel(error, "aten::where.self", "CPU")
         raise
 
 
+where_ScalarSelf_forms = KnownForms("TNT", np.where, (0, 1, 2))
+
+
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.where(condition.array, self, other.array)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, np.where(condition_, self_, other_))
+        condition_ = condition.array
+        other_ = other.array
+        key = (
+            condition_.shape,
+            condition_.strides,
+            condition_.dtype,
+            type(self),
+            self,
+            other_.shape,
+            other_.strides,
+            other_.dtype,
+        )
+        form = where_ScalarSelf_forms.get(key)
+        if form is None:
+            form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
+        if form.casts:
+            condition_, self, other_ = cast_operands(form, (condition_, self, other_))
+        return known_result(form, np.where(condition_, self, other_), condition_, other_)
     except Exception as error:
         name_kernel(error, "aten::where.ScalarSelf", "CPU")
         raise
 
 
+where_ScalarOther_forms = KnownForms("TTN", np.where, (0, 1, 2))
+
+
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.where(condition.array, self.array, other)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, np.where(condition_, self_, other_))
+        condition_ = condition.array
+        self_ = self.array
+        key = (
+            condition_.shape,
+            condition_.strides,
+            condition_.dtype,
+            self_.shape,
+            self_.strides,
+            self_.dtype,
+            type(other),
+            other,
+        )
+        form = where_ScalarOther_forms.get(key)
+        if form is None:
+            form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
+        if form.casts:
+            condition_, self_, other = cast_operands(form, (condition_, self_, other))
+        return known_result(form, np.where(condition_, self_, other), condition_, self_)
     except Exception as error:
         name_kernel(error, "aten::where.ScalarOther", "CPU")
         raise
 
 
+where_Scalar_forms = KnownForms("TNN", np.where, (0, 1, 2))
+
+
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
     try:
-        plan = rules.where(condition.array, self, other)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, np.where(condition_, self_, other_))
+        condition_ = condition.array
+        key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
+        form = where_Scalar_forms.get(key)
+        if form is None:
+            form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
+        if form.casts:
+            condition_, self, other = cast_operands(form, (condition_, self, other))
+        return known_result(form, np.where(condition_, self, other), condition_)
     except Exception as error:
         name_kernel(error, "aten::where.Scalar", "CPU")
         raise
 
 
+add_out_forms = KnownForms()
+
+
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1780,10 +2333,21 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+add__Tensor_forms = KnownForms()
+
+
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1820,10 +2384,20 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add__Tensor(self, other, alpha)
 
 
+add_Scalar_out_forms = KnownForms()
+
+
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1840,10 +2414,20 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+add__Scalar_forms = KnownForms()
+
+
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1874,10 +2458,21 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return add__Scalar(self, other, alpha)
 
 
+sub_out_forms = KnownForms()
+
+
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = sub_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            sub_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1894,10 +2489,21 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+sub__Tensor_forms = KnownForms()
+
+
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = sub__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            sub__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1935,10 +2541,20 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return sub__Tensor(self, other, alpha)
 
 
+sub_Scalar_out_forms = KnownForms()
+
+
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = sub_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            sub_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1955,10 +2571,20 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+sub__Scalar_forms = KnownForms()
+
+
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = sub__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            sub__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1989,10 +2615,21 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return sub__Scalar(self, other, alpha)
 
 
+rsub_Tensor_out_forms = KnownForms()
+
+
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = rsub_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex")
+            rsub_Tensor_out_forms.learn_plan(key, plan, other_, self_)
+        else:
+            plan = Plan(form, (other_, self_))
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -2009,10 +2646,20 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         raise
 
 
+rsub_Scalar_out_forms = KnownForms()
+
+
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = rsub_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex")
+            rsub_Scalar_out_forms.learn_plan(key, plan, other, self_)
+        else:
+            plan = Plan(form, (other, self_))
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -2029,10 +2676,21 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
         raise
 
 
+mul_out_forms = KnownForms()
+
+
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            mul_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -2042,10 +2700,21 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+mul__Tensor_forms = KnownForms()
+
+
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            mul__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -2074,10 +2743,20 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return mul__Tensor(self, other)
 
 
+mul_Scalar_out_forms = KnownForms()
+
+
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = mul_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, exact_scalars=True)
+            mul_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -2087,10 +2766,20 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+mul__Scalar_forms = KnownForms()
+
+
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = mul__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, exact_scalars=True)
+            mul__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -2114,10 +2803,21 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return mul__Scalar(self, other)
 
 
+div_out_forms = KnownForms()
+
+
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = div_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            div_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2127,10 +2827,21 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+div__Tensor_forms = KnownForms()
+
+
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = div__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            div__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2160,10 +2871,20 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return div__Tensor(self, other)
 
 
+div_Scalar_out_forms = KnownForms()
+
+
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = div_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            div_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2173,10 +2894,20 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+div__Scalar_forms = KnownForms()
+
+
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = div__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            div__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2200,100 +2931,213 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return div__Scalar(self, other)
 
 
+div_Scalar_mode_out_forms = KnownForms()
+
+
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
+    form = div_Scalar_mode_out_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other, rounding_mode)
+        div_Scalar_mode_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
+
+
+div__Scalar_mode_forms = KnownForms()
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
+    form = div__Scalar_mode_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other, rounding_mode)
+        div__Scalar_mode_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
 
 
+floor_divide_Scalar_out_forms = KnownForms()
+
+
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = floor_divide_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        floor_divide_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+floor_divide__Scalar_forms = KnownForms()
 
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = floor_divide__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        floor_divide__Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
+remainder_Tensor_out_forms = KnownForms()
+
+
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        remainder_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+remainder__Tensor_forms = KnownForms()
 
 
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = remainder__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        remainder__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+remainder_Scalar_out_forms = KnownForms()
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = remainder_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        remainder_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+remainder__Scalar_forms = KnownForms()
+
+
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = remainder__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        remainder__Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
+remainder_Scalar_Tensor_out_forms = KnownForms()
+
+
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Scalar_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, accepts="integer floating")
+        remainder_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+pow_Scalar_out_forms = KnownForms()
+
+
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
+    exponent_ = exponent.array
+    key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.power_of_number(self, exponent_)
+        pow_Scalar_out_forms.learn_plan(key, plan, self, exponent_)
+    else:
+        plan = Plan(form, (self, exponent_))
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
+maximum_out_forms = KnownForms()
+
+
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = maximum_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            maximum_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
@@ -2303,10 +3147,21 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+minimum_out_forms = KnownForms()
+
+
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = minimum_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            minimum_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
@@ -2316,10 +3171,21 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+atan2_out_forms = KnownForms()
+
+
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = atan2_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            atan2_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
@@ -2329,10 +3195,21 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+atan2__forms = KnownForms()
+
+
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = atan2__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            atan2__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
@@ -2362,86 +3239,191 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     return atan2_(self, other)
 
 
+clamp_out_forms = KnownForms()
+
+
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
+    form = clamp_out_forms.get(key)
+    if form is None:
+        plan = rules.clamped(self_, min, max)
+        clamp_out_forms.learn_plan(key, plan, self_, min, max)
+    else:
+        plan = Plan(form, (self_, min, max))
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return out
+
+
+clamp__default_forms = KnownForms()
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
+    form = clamp__default_forms.get(key)
+    if form is None:
+        plan = rules.clamped(self_, min, max)
+        clamp__default_forms.learn_plan(key, plan, self_, min, max)
+    else:
+        plan = Plan(form, (self_, min, max))
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return self
+
+
+clamp_Tensor_out_forms = KnownForms()
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+    self_ = self.array
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        None if min_ is None else (min_.shape, min_.strides, min_.dtype),
+        None if max_ is None else (max_.shape, max_.strides, max_.dtype),
+    )
+    form = clamp_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.clamped(self_, min_, max_)
+        clamp_Tensor_out_forms.learn_plan(key, plan, self_, min_, max_)
+    else:
+        plan = Plan(form, (self_, min_, max_))
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return out
+
+
+clamp__Tensor_forms = KnownForms()
 
 
 # clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    self_ = self.array
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        None if min_ is None else (min_.shape, min_.strides, min_.dtype),
+        None if max_ is None else (max_.shape, max_.strides, max_.dtype),
+    )
+    form = clamp__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.clamped(self_, min_, max_)
+        clamp__Tensor_forms.learn_plan(key, plan, self_, min_, max_)
+    else:
+        plan = Plan(form, (self_, min_, max_))
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return self
 
 
+fmod_Tensor_out_forms = KnownForms()
+
+
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = fmod_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        fmod_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+fmod__Tensor_forms = KnownForms()
 
 
 # fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = fmod__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        fmod__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
+fmod_Scalar_out_forms = KnownForms()
+
+
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = fmod_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        fmod_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+fmod__Scalar_forms = KnownForms()
+
+
 # fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = fmod__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        fmod__Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+fmax_out_forms = KnownForms()
 
 
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmax_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            fmax_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.fmax(self_, other_, out=plan.out(target)), target)
@@ -2451,10 +3433,21 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+fmin_out_forms = KnownForms()
+
+
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmin_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            fmin_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.fmin(self_, other_, out=plan.out(target)), target)
@@ -2464,10 +3457,21 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+hypot_out_forms = KnownForms()
+
+
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypot_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="floating")
+            hypot_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
@@ -2477,10 +3481,21 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+hypot__forms = KnownForms()
+
+
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypot_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypot__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="floating")
+            hypot__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
@@ -2510,10 +3525,21 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     return hypot_(self, other)
 
 
+copysign_out_forms = KnownForms()
+
+
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = copysign_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            copysign_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
@@ -2523,10 +3549,21 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+copysign__Tensor_forms = KnownForms()
+
+
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = copysign__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            copysign__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
@@ -2556,10 +3593,20 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return copysign__Tensor(self, other)
 
 
+copysign_Scalar_out_forms = KnownForms()
+
+
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = copysign_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            copysign_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
@@ -2569,10 +3616,20 @@ def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         raise
 
 
+copysign__Scalar_forms = KnownForms()
+
+
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = copysign__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            copysign__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
@@ -2596,10 +3653,21 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return copysign__Scalar(self, other)
 
 
+nextafter_out_forms = KnownForms()
+
+
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = nextafter_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            nextafter_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
@@ -2609,10 +3677,21 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+nextafter__forms = KnownForms()
+
+
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def nextafter_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = nextafter__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            nextafter__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
@@ -2642,37 +3721,81 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_(self, other)
 
 
+heaviside_out_forms = KnownForms()
+
+
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    self_ = self.array
+    values_ = values.array
+    key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
+    form = heaviside_out_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        heaviside_out_forms.learn_plan(key, plan, self_, values_)
+    else:
+        plan = Plan(form, (self_, values_))
     self_, values_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.heaviside(np, self_, values_, out=plan.out(target)), target)
     return out
 
 
+heaviside__forms = KnownForms()
+
+
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    self_ = self.array
+    values_ = values.array
+    key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
+    form = heaviside__forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        heaviside__forms.learn_plan(key, plan, self_, values_)
+    else:
+        plan = Plan(form, (self_, values_))
     self_, values_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.heaviside(np, self_, values_, out=plan.out(target)), target)
     return self
 
 
+logaddexp_out_forms = KnownForms()
+
+
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = logaddexp_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="floating complex")
+        logaddexp_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.logaddexp(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+logaddexp2_out_forms = KnownForms()
+
+
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logaddexp2_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="floating")
+            logaddexp2_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.logaddexp2(self_, other_, out=plan.out(target)), target)
@@ -2682,10 +3805,21 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+gcd_out_forms = KnownForms()
+
+
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gcd_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="integer")
+            gcd_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
@@ -2695,10 +3829,21 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+gcd__forms = KnownForms()
+
+
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gcd_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gcd__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="integer")
+            gcd__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
@@ -2728,10 +3873,21 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     return gcd_(self, other)
 
 
+lcm_out_forms = KnownForms()
+
+
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lcm_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="integer")
+            lcm_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
@@ -2741,10 +3897,21 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+lcm__forms = KnownForms()
+
+
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lcm_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lcm__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="integer")
+            lcm__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
@@ -2774,10 +3941,20 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     return lcm_(self, other)
 
 
+clamp_min_out_forms = KnownForms()
+
+
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(min), min)
+        form = clamp_min_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, min, accepts="integer floating")
+            clamp_min_out_forms.learn_plan(key, plan, self_, min)
+        else:
+            plan = Plan(form, (self_, min))
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -2787,10 +3964,20 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
         raise
 
 
+clamp_min__default_forms = KnownForms()
+
+
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(min), min)
+        form = clamp_min__default_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, min, accepts="integer floating")
+            clamp_min__default_forms.learn_plan(key, plan, self_, min)
+        else:
+            plan = Plan(form, (self_, min))
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -2814,10 +4001,21 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     return clamp_min__default(self, min)
 
 
+clamp_min_Tensor_out_forms = KnownForms()
+
+
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_ = self.array
+        min_ = min.array
+        key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
+        form = clamp_min_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            clamp_min_Tensor_out_forms.learn_plan(key, plan, self_, min_)
+        else:
+            plan = Plan(form, (self_, min_))
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -2827,10 +4025,21 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+clamp_min__Tensor_forms = KnownForms()
+
+
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_ = self.array
+        min_ = min.array
+        key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
+        form = clamp_min__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            clamp_min__Tensor_forms.learn_plan(key, plan, self_, min_)
+        else:
+            plan = Plan(form, (self_, min_))
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -2860,10 +4069,20 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     return clamp_min__Tensor(self, min)
 
 
+clamp_max_out_forms = KnownForms()
+
+
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(max), max)
+        form = clamp_max_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, max, accepts="integer floating")
+            clamp_max_out_forms.learn_plan(key, plan, self_, max)
+        else:
+            plan = Plan(form, (self_, max))
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -2873,10 +4092,20 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
         raise
 
 
+clamp_max__default_forms = KnownForms()
+
+
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(max), max)
+        form = clamp_max__default_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, max, accepts="integer floating")
+            clamp_max__default_forms.learn_plan(key, plan, self_, max)
+        else:
+            plan = Plan(form, (self_, max))
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -2900,10 +4129,21 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     return clamp_max__default(self, max)
 
 
+clamp_max_Tensor_out_forms = KnownForms()
+
+
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_ = self.array
+        max_ = max.array
+        key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
+        form = clamp_max_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            clamp_max_Tensor_out_forms.learn_plan(key, plan, self_, max_)
+        else:
+            plan = Plan(form, (self_, max_))
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -2913,10 +4153,21 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+clamp_max__Tensor_forms = KnownForms()
+
+
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_ = self.array
+        max_ = max.array
+        key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
+        form = clamp_max__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            clamp_max__Tensor_forms.learn_plan(key, plan, self_, max_)
+        else:
+            plan = Plan(form, (self_, max_))
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -2946,112 +4197,306 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
+lerp_Scalar_out_forms = KnownForms()
+
+
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    self_ = self.array
+    end_ = end.array
+    key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
+    form = lerp_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        lerp_Scalar_out_forms.learn_plan(key, plan, self_, end_)
+    else:
+        plan = Plan(form, (self_, end_))
     self_, end_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
     return out
+
+
+lerp__Scalar_forms = KnownForms()
 
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    self_ = self.array
+    end_ = end.array
+    key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
+    form = lerp__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        lerp__Scalar_forms.learn_plan(key, plan, self_, end_)
+    else:
+        plan = Plan(form, (self_, end_))
     self_, end_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
     return self
 
 
+lerp_Tensor_out_forms = KnownForms()
+
+
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    self_ = self.array
+    end_ = end.array
+    weight_ = weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        end_.shape,
+        end_.strides,
+        end_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+    )
+    form = lerp_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        lerp_Tensor_out_forms.learn_plan(key, plan, self_, end_, weight_)
+    else:
+        plan = Plan(form, (self_, end_, weight_))
     self_, end_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
     return out
+
+
+lerp__Tensor_forms = KnownForms()
 
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
 def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    self_ = self.array
+    end_ = end.array
+    weight_ = weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        end_.shape,
+        end_.strides,
+        end_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+    )
+    form = lerp__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        lerp__Tensor_forms.learn_plan(key, plan, self_, end_, weight_)
+    else:
+        plan = Plan(form, (self_, end_, weight_))
     self_, end_, weight_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
     return self
 
 
+addcmul_out_forms = KnownForms()
+
+
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
     )
+    form = addcmul_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        addcmul_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
+    else:
+        plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return out
+
+
+addcmul__forms = KnownForms()
 
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
     )
+    form = addcmul__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        addcmul__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
+    else:
+        plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return self
 
 
+addcdiv_out_forms = KnownForms()
+
+
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcdiv_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        addcdiv_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
+    else:
+        plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return out
+
+
+addcdiv__forms = KnownForms()
 
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcdiv__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        addcdiv__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
+    else:
+        plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return self
 
 
+ldexp_out_forms = KnownForms()
+
+
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = ldexp_out_forms.get(key)
+    if form is None:
+        plan = rules.scaled(self_, other_)
+        ldexp_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.ldexp(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+ldexp__forms = KnownForms()
+
+
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = ldexp__forms.get(key)
+    if form is None:
+        plan = rules.scaled(self_, other_)
+        ldexp__forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.ldexp(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+where_self_out_forms = KnownForms()
 
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.where(condition.array, self.array, other.array)
+        condition_ = condition.array
+        self_ = self.array
+        other_ = other.array
+        key = (
+            condition_.shape,
+            condition_.strides,
+            condition_.dtype,
+            self_.shape,
+            self_.strides,
+            self_.dtype,
+            other_.shape,
+            other_.strides,
+            other_.dtype,
+        )
+        form = where_self_out_forms.get(key)
+        if form is None:
+            plan = rules.where(condition_, self_, other_)
+            where_self_out_forms.learn_plan(key, plan, condition_, self_, other_)
+        else:
+            plan = Plan(form, (condition_, self_, other_))
         condition_, self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.where(condition_, self_, other_), target)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import pooling as pooling_kernels
+
+max_pool2d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool2d, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -19,52 +21,18 @@ def max_pool2d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
-    (self_,) = plan0.operands
-    result0, result1 = results_of(
-        pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
-        2,
-    )
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-max_pool2d_with_indices_default_dense_forms = KnownForms()
-
-
-# max_pool2d_with_indices_default where simple tensors like these were planned before.
-def max_pool2d_with_indices_default_dense(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    ceil_mode: bool,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
-    form = max_pool2d_with_indices_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        tuple(dilation),
+        ceil_mode,
+    )
+    form = max_pool2d_with_indices_default_forms.get(key)
     if form is None:
         plan0 = rules.pool(
             self_,
@@ -89,9 +57,9 @@ def max_pool2d_with_indices_default_dense(
             accepts="integer floating",
             positions=True,
         )
-        form = max_pool2d_with_indices_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return max_pool2d_with_indices_default(self, kernel_size, stride, padding, dilation, ceil_mode)
+        form = max_pool2d_with_indices_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(
         pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
         2,
@@ -146,6 +114,9 @@ def max_pool2d_with_indices_out(
     return out, indices
 
 
+max_pool3d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool3d, (-1, 0, 1, 2, 3, 4, 5))
+
+
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
 def max_pool3d_with_indices_default(
@@ -156,52 +127,18 @@ def max_pool3d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
-    (self_,) = plan0.operands
-    result0, result1 = results_of(
-        pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
-        2,
-    )
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-max_pool3d_with_indices_default_dense_forms = KnownForms()
-
-
-# max_pool3d_with_indices_default where simple tensors like these were planned before.
-def max_pool3d_with_indices_default_dense(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    ceil_mode: bool,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
-    form = max_pool3d_with_indices_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        tuple(dilation),
+        ceil_mode,
+    )
+    form = max_pool3d_with_indices_default_forms.get(key)
     if form is None:
         plan0 = rules.pool(
             self_,
@@ -226,9 +163,9 @@ def max_pool3d_with_indices_default_dense(
             accepts="integer floating",
             positions=True,
         )
-        form = max_pool3d_with_indices_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return max_pool3d_with_indices_default(self, kernel_size, stride, padding, dilation, ceil_mode)
+        form = max_pool3d_with_indices_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(
         pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
         2,
@@ -283,6 +220,9 @@ def max_pool3d_with_indices_out(
     return out, indices
 
 
+avg_pool2d_default_forms = KnownForms("TIIIV.V", pooling_kernels.avg_pool2d, (-1, 0, 1, 2, 3, 4, 5, 6))
+
+
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 def avg_pool2d_default(
@@ -294,66 +234,37 @@ def avg_pool2d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        pooling_kernels.avg_pool2d(
-            np,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-    )
-
-
-avg_pool2d_default_dense_forms = KnownForms()
-
-
-# avg_pool2d_default where simple tensors like these were planned before.
-def avg_pool2d_default_dense(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), ceil_mode, divisor_override)
-    form = avg_pool2d_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        ceil_mode,
+        divisor_override,
+    )
+    form = avg_pool2d_default_forms.get(key)
     if form is None:
-        plan = rules.pool(
+        form = avg_pool2d_default_forms.learn(
+            key,
+            rules.pool(
+                self_,
+                2,
+                kernel_size,
+                stride,
+                padding,
+                [1],
+                ceil_mode,
+                name="avg_pool2d",
+                accepts="int64 floating",
+                divisor=divisor_override,
+            ),
             self_,
-            2,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool2d",
-            accepts="int64 floating",
-            divisor=divisor_override,
         )
-        form = avg_pool2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return avg_pool2d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         pooling_kernels.avg_pool2d(
@@ -368,6 +279,9 @@ def avg_pool2d_default_dense(
         ),
         self_,
     )
+
+
+avg_pool3d_default_forms = KnownForms("TIIIV.V", pooling_kernels.avg_pool3d, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
@@ -381,66 +295,37 @@ def avg_pool3d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        pooling_kernels.avg_pool3d(
-            np,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-    )
-
-
-avg_pool3d_default_dense_forms = KnownForms()
-
-
-# avg_pool3d_default where simple tensors like these were planned before.
-def avg_pool3d_default_dense(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(kernel_size), tuple(stride), tuple(padding), ceil_mode, divisor_override)
-    form = avg_pool3d_default_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        ceil_mode,
+        divisor_override,
+    )
+    form = avg_pool3d_default_forms.get(key)
     if form is None:
-        plan = rules.pool(
+        form = avg_pool3d_default_forms.learn(
+            key,
+            rules.pool(
+                self_,
+                3,
+                kernel_size,
+                stride,
+                padding,
+                [1],
+                ceil_mode,
+                name="avg_pool3d",
+                accepts="int64 float32 float64",
+                divisor=divisor_override,
+            ),
             self_,
-            3,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool3d",
-            accepts="int64 float32 float64",
-            divisor=divisor_override,
         )
-        form = avg_pool3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return avg_pool3d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         pooling_kernels.avg_pool3d(
@@ -457,75 +342,58 @@ def avg_pool3d_default_dense(
     )
 
 
+_adaptive_avg_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
+
+
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
-    (self_,) = plan.operands
-    return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
-
-
-_adaptive_avg_pool2d_default_dense_forms = KnownForms()
-
-
-# _adaptive_avg_pool2d_default where simple tensors like these were planned before.
-def _adaptive_avg_pool2d_default_dense(self: Tensor, output_size: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = _adaptive_avg_pool2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool2d_default_forms.get(key)
     if form is None:
-        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
-        form = _adaptive_avg_pool2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _adaptive_avg_pool2d_default(self, output_size)
+        form = _adaptive_avg_pool2d_default_forms.learn(
+            key,
+            rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
+
+
+_adaptive_avg_pool3d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
-    (self_,) = plan.operands
-    return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
-
-
-_adaptive_avg_pool3d_default_dense_forms = KnownForms()
-
-
-# _adaptive_avg_pool3d_default where simple tensors like these were planned before.
-def _adaptive_avg_pool3d_default_dense(self: Tensor, output_size: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = _adaptive_avg_pool3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool3d_default_forms.get(key)
     if form is None:
-        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
-        form = _adaptive_avg_pool3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _adaptive_avg_pool3d_default(self, output_size)
+        form = _adaptive_avg_pool3d_default_forms.learn(
+            key,
+            rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
+
+
+adaptive_max_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_max_pool, (-1, 0, 1))
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-adaptive_max_pool2d_default_dense_forms = KnownForms()
-
-
-# adaptive_max_pool2d_default where simple tensors like these were planned before.
-def adaptive_max_pool2d_default_dense(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = adaptive_max_pool2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = adaptive_max_pool2d_default_forms.get(key)
     if form is None:
         plan0 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d")
         plan1 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d", positions=True)
-        form = adaptive_max_pool2d_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return adaptive_max_pool2d_default(self, output_size)
+        form = adaptive_max_pool2d_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -549,29 +417,20 @@ def adaptive_max_pool2d_out(
     return out, indices
 
 
+adaptive_max_pool3d_default_forms = KnownForms("TI", pooling_kernels.adaptive_max_pool, (-1, 0, 1))
+
+
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-adaptive_max_pool3d_default_dense_forms = KnownForms()
-
-
-# adaptive_max_pool3d_default where simple tensors like these were planned before.
-def adaptive_max_pool3d_default_dense(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = adaptive_max_pool3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = adaptive_max_pool3d_default_forms.get(key)
     if form is None:
         plan0 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d")
         plan1 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d", positions=True)
-        form = adaptive_max_pool3d_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return adaptive_max_pool3d_default(self, output_size)
+        form = adaptive_max_pool3d_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -595,6 +454,9 @@ def adaptive_max_pool3d_out(
     return out, indices
 
 
+avg_pool2d_out_forms = KnownForms()
+
+
 # avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
 def avg_pool2d_out(
@@ -607,18 +469,34 @@ def avg_pool2d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
         ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
+        divisor_override,
     )
+    form = avg_pool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            2,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool2d",
+            accepts="int64 floating",
+            divisor=divisor_override,
+        )
+        avg_pool2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -637,6 +515,9 @@ def avg_pool2d_out(
     return out
 
 
+avg_pool3d_out_forms = KnownForms()
+
+
 # avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
 def avg_pool3d_out(
@@ -649,18 +530,34 @@ def avg_pool3d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
         ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
+        divisor_override,
     )
+    form = avg_pool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            3,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool3d",
+            accepts="int64 float32 float64",
+            divisor=divisor_override,
+        )
+        avg_pool3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -679,18 +576,38 @@ def avg_pool3d_out(
     return out
 
 
+_adaptive_avg_pool2d_out_forms = KnownForms()
+
+
 # _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
+        _adaptive_avg_pool2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
     return out
 
 
+_adaptive_avg_pool3d_out_forms = KnownForms()
+
+
 # _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
+        _adaptive_avg_pool3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Device, DType, Generator, KnownForms, Layout, Tensor, known_result, new_result, rules
+from opwright.abi import Device, DType, Generator, KnownForms, Layout, Plan, Tensor, cast_operands, known_result, rules
 from opwright_kernels import distributions as distributions_kernels
 from opwright_kernels import random as random_kernels
+
+randperm_generator_forms = KnownForms("V.V.V.", random_kernels.randperm, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -20,580 +22,731 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.permutation(n, dtype=dtype, device=device)
-    return new_result(plan, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
+    key = (n, dtype, device)
+    form = randperm_generator_forms.get(key)
+    if form is None:
+        form = randperm_generator_forms.learn(key, rules.permutation(n, dtype=dtype, device=device))
+    return known_result(form, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
+
+
+uniform_default_forms = KnownForms("TNN.", random_kernels.uniform, (-1, 0, 1, 2, 3))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.uniform(np, self_, from_, to, generator))
-
-
-uniform_default_dense_forms = KnownForms()
-
-
-# uniform_default where simple tensors like these were planned before.
-def uniform_default_dense(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(from_), from_, type(to), to)
-    form = uniform_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform_default_forms.get(key)
     if form is None:
-        plan = rules.uniform(self_, from_, to)
-        form = uniform_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return uniform_default(self, from_, to, generator)
+        form = uniform_default_forms.learn(key, rules.uniform(self_, from_, to), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.uniform(np, self_, from_, to, generator), self_)
+
+
+normal_functional_forms = KnownForms("T.N.", random_kernels.normal, (-1, 0, 1, 2, 3))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.normal(self.array, std)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.normal(np, self_, mean, std, generator))
-
-
-normal_functional_dense_forms = KnownForms()
-
-
-# normal_functional where simple tensors like these were planned before.
-def normal_functional_dense(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(std), std)
-    form = normal_functional_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = normal_functional_forms.get(key)
     if form is None:
-        plan = rules.normal(self_, std)
-        form = normal_functional_dense_forms.learn(key, plan, self_)
-    if not form:
-        return normal_functional(self, mean, std, generator)
+        form = normal_functional_forms.learn(key, rules.normal(self_, std), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.normal(np, self_, mean, std, generator), self_)
+
+
+normal__forms = KnownForms()
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.normal(self.array, std)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = normal__forms.get(key)
+    if form is None:
+        plan = rules.normal(self_, std)
+        normal__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return self
+
+
+normal_out_forms = KnownForms()
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.normal(self.array, std)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = normal_out_forms.get(key)
+    if form is None:
+        plan = rules.normal(self_, std)
+        normal_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return out
 
 
+exponential_default_forms = KnownForms("TN.", distributions_kernels.exponential, (-1, 0, 1, 2))
+
+
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.exponential(np, self_, lambd, generator))
-
-
-exponential_default_dense_forms = KnownForms()
-
-
-# exponential_default where simple tensors like these were planned before.
-def exponential_default_dense(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(lambd), lambd)
-    form = exponential_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = exponential_default_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "exponential_", "lambda", lambd)
-        form = exponential_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return exponential_default(self, lambd, generator)
+        form = exponential_default_forms.learn(key, rules.positive(self_, "exponential_", "lambda", lambd), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.exponential(np, self_, lambd, generator), self_)
+
+
+geometric_default_forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.geometric(np, self_, p, generator))
-
-
-geometric_default_dense_forms = KnownForms()
-
-
-# geometric_default where simple tensors like these were planned before.
-def geometric_default_dense(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p)
-    form = geometric_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = geometric_default_forms.get(key)
     if form is None:
-        plan = rules.geometric(self_, p)
-        form = geometric_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return geometric_default(self, p, generator)
+        form = geometric_default_forms.learn(key, rules.geometric(self_, p), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.geometric(np, self_, p, generator), self_)
+
+
+cauchy_default_forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.cauchy(np, self_, median, sigma, generator))
-
-
-cauchy_default_dense_forms = KnownForms()
-
-
-# cauchy_default where simple tensors like these were planned before.
-def cauchy_default_dense(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(sigma), sigma)
-    form = cauchy_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
+    form = cauchy_default_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
-        form = cauchy_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return cauchy_default(self, median, sigma, generator)
+        form = cauchy_default_forms.learn(key, rules.positive(self_, "cauchy_", "sigma", sigma), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.cauchy(np, self_, median, sigma, generator), self_)
+
+
+log_normal_default_forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.log_normal(np, self_, mean, std, generator))
-
-
-log_normal_default_dense_forms = KnownForms()
-
-
-# log_normal_default where simple tensors like these were planned before.
-def log_normal_default_dense(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(std), std)
-    form = log_normal_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = log_normal_default_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "log_normal_", "std", std)
-        form = log_normal_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return log_normal_default(self, mean, std, generator)
+        form = log_normal_default_forms.learn(key, rules.positive(self_, "log_normal_", "std", std), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.log_normal(np, self_, mean, std, generator), self_)
+
+
+random_from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.random_between(np, self_, from_, to, generator))
-
-
-random_from_dense_forms = KnownForms()
-
-
-# random_from where simple tensors like these were planned before.
-def random_from_dense(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, from_, to)
-    form = random_from_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, from_, to)
+    form = random_from_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, from_, to)
-        form = random_from_dense_forms.learn(key, plan, self_)
-    if not form:
-        return random_from(self, from_, to, generator)
+        form = random_from_forms.learn(key, rules.integers(self_, from_, to), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_between(np, self_, from_, to, generator), self_)
+
+
+random_to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.random_below(np, self_, to, generator))
-
-
-random_to_dense_forms = KnownForms()
-
-
-# random_to where simple tensors like these were planned before.
-def random_to_dense(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, to)
-    form = random_to_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, to)
+    form = random_to_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, 0, to)
-        form = random_to_dense_forms.learn(key, plan, self_)
-    if not form:
-        return random_to(self, to, generator)
+        form = random_to_forms.learn(key, rules.integers(self_, 0, to), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_below(np, self_, to, generator), self_)
+
+
+random_default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.random_of_dtype(np, self_, generator))
-
-
-random_default_dense_forms = KnownForms()
-
-
-# random_default where simple tensors like these were planned before.
-def random_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = random_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = random_default_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating")
-        form = random_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return random_default(self, generator)
+        form = random_default_forms.learn(key, rules.overwritten(self_, accepts="bool integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_of_dtype(np, self_, generator), self_)
+
+
+bernoulli_default_forms = KnownForms("T.", random_kernels.bernoulli, (-1, 0, 1))
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.bernoulli(np, self_, generator))
-
-
-bernoulli_default_dense_forms = KnownForms()
-
-
-# bernoulli_default where simple tensors like these were planned before.
-def bernoulli_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = bernoulli_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = bernoulli_default_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
-        form = bernoulli_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return bernoulli_default(self, generator)
+        form = bernoulli_default_forms.learn(
+            key,
+            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli(np, self_, generator), self_)
+
+
+bernoulli_p_forms = KnownForms("TN.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.bernoulli_of(np, self_, p, generator))
-
-
-bernoulli_p_dense_forms = KnownForms()
-
-
-# bernoulli_p where simple tensors like these were planned before.
-def bernoulli_p_dense(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p)
-    form = bernoulli_p_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = bernoulli_p_forms.get(key)
     if form is None:
-        plan = rules.bernoulli(self_, p)
-        form = bernoulli_p_dense_forms.learn(key, plan, self_)
-    if not form:
-        return bernoulli_p(self, p, generator)
+        form = bernoulli_p_forms.learn(key, rules.bernoulli(self_, p), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli_of(np, self_, p, generator), self_)
+
+
+bernoulli__float_forms = KnownForms()
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = bernoulli__float_forms.get(key)
+    if form is None:
+        plan = rules.bernoulli(self_, p)
+        bernoulli__float_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
     return self
+
+
+bernoulli_float_out_forms = KnownForms()
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = bernoulli_float_out_forms.get(key)
+    if form is None:
+        plan = rules.bernoulli(self_, p)
+        bernoulli_float_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
     return out
 
 
+bernoulli_Tensor_forms = KnownForms("TT.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
+
+
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
-    (self_,) = plan.operands
-    return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
-
-
-bernoulli_Tensor_dense_forms = KnownForms()
-
-
-# bernoulli_Tensor where simple tensors like these were planned before.
-def bernoulli_Tensor_dense(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
     self_ = self.array
     p_ = p.array
-    key = (self_.shape, self_.dtype, p_.shape, p_.dtype)
-    form = bernoulli_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
+    form = bernoulli_Tensor_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
-        form = bernoulli_Tensor_dense_forms.learn(key, plan, self_)
-    if not form:
-        return bernoulli_Tensor(self, p, generator)
+        form = bernoulli_Tensor_forms.learn(
+            key,
+            rules.overwritten(self_, accepts="bool integer floating", reads=p_),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_, p_)
+
+
+poisson_default_forms = KnownForms("T.", distributions_kernels.poisson, (-1, 0, 1))
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.poisson(np, self_, generator))
-
-
-poisson_default_dense_forms = KnownForms()
-
-
-# poisson_default where simple tensors like these were planned before.
-def poisson_default_dense(self: Tensor, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = poisson_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = poisson_default_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
-        form = poisson_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return poisson_default(self, generator)
+        form = poisson_default_forms.learn(
+            key,
+            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
+
+
+binomial_default_forms = KnownForms("TT.", distributions_kernels.binomial, (-1, 0, 1, 2))
 
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.binomial(count.array, prob.array)
-    count_, prob_ = plan.operands
-    return new_result(plan, distributions_kernels.binomial(np, count_, prob_, generator))
-
-
-binomial_default_dense_forms = KnownForms()
-
-
-# binomial_default where simple tensors like these were planned before.
-def binomial_default_dense(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
     count_ = count.array
     prob_ = prob.array
-    key = (count_.shape, count_.dtype, prob_.shape, prob_.dtype)
-    form = binomial_default_dense_forms.get(key)
+    key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
+    form = binomial_default_forms.get(key)
     if form is None:
-        plan = rules.binomial(count_, prob_)
-        form = binomial_default_dense_forms.learn(key, plan, count_, prob_)
-    if not form:
-        return binomial_default(count, prob, generator)
+        form = binomial_default_forms.learn(key, rules.binomial(count_, prob_), count_, prob_)
+    if form.casts:
+        count_, prob_ = cast_operands(form, (count_, prob_))
     return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
+
+
+multinomial_default_forms = KnownForms("TVV.", distributions_kernels.multinomial, (-1, 0, 1, 2, 3))
 
 
 # multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
 def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    plan = rules.multinomial(self.array, num_samples, replacement)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator))
-
-
-multinomial_default_dense_forms = KnownForms()
-
-
-# multinomial_default where simple tensors like these were planned before.
-def multinomial_default_dense(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, num_samples, replacement)
-    form = multinomial_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
+    form = multinomial_default_forms.get(key)
     if form is None:
-        plan = rules.multinomial(self_, num_samples, replacement)
-        form = multinomial_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return multinomial_default(self, num_samples, replacement, generator)
+        form = multinomial_default_forms.learn(key, rules.multinomial(self_, num_samples, replacement), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
+
+
+uniform_out_forms = KnownForms()
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform_out_forms.get(key)
+    if form is None:
+        plan = rules.uniform(self_, from_, to)
+        uniform_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
     return out
+
+
+uniform__forms = KnownForms()
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform__forms.get(key)
+    if form is None:
+        plan = rules.uniform(self_, from_, to)
+        uniform__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
+exponential_out_forms = KnownForms()
+
+
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = exponential_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        exponential_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
     return out
+
+
+exponential__forms = KnownForms()
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = exponential__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        exponential__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
     return self
 
 
+geometric_out_forms = KnownForms()
+
+
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.geometric(self.array, p)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = geometric_out_forms.get(key)
+    if form is None:
+        plan = rules.geometric(self_, p)
+        geometric_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
     return out
+
+
+geometric__forms = KnownForms()
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = geometric__forms.get(key)
+    if form is None:
+        plan = rules.geometric(self_, p)
+        geometric__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
     return self
 
 
+cauchy_out_forms = KnownForms()
+
+
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
+    form = cauchy_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        cauchy_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
     return out
+
+
+cauchy__forms = KnownForms()
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
+    form = cauchy__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        cauchy__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
     return self
 
 
+log_normal_out_forms = KnownForms()
+
+
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = log_normal_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "log_normal_", "std", std)
+        log_normal_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return out
+
+
+log_normal__forms = KnownForms()
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = log_normal__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "log_normal_", "std", std)
+        log_normal__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return self
 
 
+random_from_out_forms = KnownForms()
+
+
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, from_, to)
+    form = random_from_out_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, from_, to)
+        random_from_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
     return out
+
+
+random__from_forms = KnownForms()
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, from_, to)
+    form = random__from_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, from_, to)
+        random__from_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
+random_to_out_forms = KnownForms()
+
+
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, to)
+    form = random_to_out_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, 0, to)
+        random_to_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
     return out
+
+
+random__to_forms = KnownForms()
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, to)
+    form = random__to_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, 0, to)
+        random__to_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
     return self
 
 
+random_out_forms = KnownForms()
+
+
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = random_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating")
+        random_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
     return out
 
 
+random__default_forms = KnownForms()
+
+
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = random__default_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating")
+        random__default_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
     return self
 
 
+bernoulli_out_forms = KnownForms()
+
+
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = bernoulli_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        bernoulli_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli(np, self_, generator, out=plan.out(target)), target)
     return out
 
 
+bernoulli_Tensor_out_forms = KnownForms()
+
+
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
+    self_ = self.array
+    p_ = p.array
+    key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
+    form = bernoulli_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
+        bernoulli_Tensor_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p_, generator, out=plan.out(target)), target)
     return out
+
+
+bernoulli__Tensor_forms = KnownForms()
 
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
+    self_ = self.array
+    p_ = p.array
+    key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
+    form = bernoulli__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
+        bernoulli__Tensor_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p_, generator, out=plan.out(target)), target)
     return self
+
+
+poisson_out_forms = KnownForms()
 
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = poisson_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        poisson_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.poisson(np, self_, generator, out=plan.out(target)), target)
     return out
 
 
+binomial_out_forms = KnownForms()
+
+
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.binomial(count.array, prob.array)
+    count_ = count.array
+    prob_ = prob.array
+    key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
+    form = binomial_out_forms.get(key)
+    if form is None:
+        plan = rules.binomial(count_, prob_)
+        binomial_out_forms.learn_plan(key, plan, count_, prob_)
+    else:
+        plan = Plan(form, (count_, prob_))
     count_, prob_ = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.binomial(np, count_, prob_, generator, out=plan.out(target)), target)
     return out
+
+
+multinomial_out_forms = KnownForms()
 
 
 # multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)
@@ -605,7 +758,14 @@ def multinomial_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.multinomial(self.array, num_samples, replacement)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
+    form = multinomial_out_forms.get(key)
+    if form is None:
+        plan = rules.multinomial(self_, num_samples, replacement)
+        multinomial_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), target)

@@ -7,146 +7,127 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import DType, KnownForms, Tensor, known_result, name_kernel, new_result, results_of, rules
+from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of, rules
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
+
+sum_default_forms = KnownForms("TV", np.ndarray.sum, (0,))
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-        (self_,) = plan.operands
-        return new_result(plan, self_.sum())
-    except Exception as error:
-        name_kernel(error, "aten::sum", "CPU")
-        raise
-
-
-sum_default_dense_forms = KnownForms()
-
-
-# sum_default where simple tensors like these were planned before.
-def sum_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, dtype)
-        form = sum_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, dtype)
+        form = sum_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
-            form = sum_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return sum_default(self, dtype)
+            form = sum_default_forms.learn(
+                key,
+                rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.sum(), self_)
     except Exception as error:
         name_kernel(error, "aten::sum", "CPU")
         raise
 
 
+sum_dim_IntList_forms = KnownForms("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3))
+
+
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
-
-
-sum_dim_IntList_dense_forms = KnownForms()
-
-
-# sum_dim_IntList where simple tensors like these were planned before.
-def sum_dim_IntList_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = sum_dim_IntList_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = sum_dim_IntList_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
-        form = sum_dim_IntList_dense_forms.learn(key, plan, self_)
-    if not form:
-        return sum_dim_IntList(self, dim, keepdim, dtype)
+        form = sum_dim_IntList_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.total(np, self_, dim, keepdim, dtype), self_)
+
+
+prod_default_forms = KnownForms("TV", reductions_kernels.whole_product, (-1, 0, 1))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.whole_product(np, self_, dtype))
-
-
-prod_default_dense_forms = KnownForms()
-
-
-# prod_default where simple tensors like these were planned before.
-def prod_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dtype)
-    form = prod_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = prod_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
-        form = prod_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return prod_default(self, dtype)
+        form = prod_default_forms.learn(
+            key,
+            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_product(np, self_, dtype), self_)
+
+
+prod_dim_int_forms = KnownForms("TVVV", reductions_kernels.product, (-1, 0, 1, 2, 3))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
-
-
-prod_dim_int_dense_forms = KnownForms()
-
-
-# prod_dim_int where simple tensors like these were planned before.
-def prod_dim_int_dense(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim, dtype)
-    form = prod_dim_int_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
+    form = prod_dim_int_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
-        form = prod_dim_int_dense_forms.learn(key, plan, self_)
-    if not form:
-        return prod_dim_int(self, dim, keepdim, dtype)
+        form = prod_dim_int_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
+
+
+mean_default_forms = KnownForms("TV", np.ndarray.mean, (0,))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-        (self_,) = plan.operands
-        return new_result(plan, self_.mean())
-    except Exception as error:
-        name_kernel(error, "aten::mean", "CPU")
-        raise
-
-
-mean_default_dense_forms = KnownForms()
-
-
-# mean_default where simple tensors like these were planned before.
-def mean_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, dtype)
-        form = mean_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, dtype)
+        form = mean_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
-            form = mean_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return mean_default(self, dtype)
+            form = mean_default_forms.learn(
+                key,
+                rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.mean(), self_)
     except Exception as error:
         name_kernel(error, "aten::mean", "CPU")
         raise
 
 
+mean_dtype_out_forms = KnownForms()
+
+
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, dtype)
+        form = mean_dtype_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
+            mean_dtype_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.mean(), target)
@@ -156,110 +137,96 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         raise
 
 
+mean_dim_forms = KnownForms("TIVV", reductions_kernels.average, (-1, 0, 1, 2, 3))
+
+
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
-
-
-mean_dim_dense_forms = KnownForms()
-
-
-# mean_dim where simple tensors like these were planned before.
-def mean_dim_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = mean_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = mean_dim_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
-        form = mean_dim_dense_forms.learn(key, plan, self_)
-    if not form:
-        return mean_dim(self, dim, keepdim, dtype)
+        form = mean_dim_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.average(np, self_, dim, keepdim, dtype), self_)
+
+
+amax_default_forms = KnownForms("TIV", reductions_kernels.largest, (-1, 0, 1, 2))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.largest(np, self_, dim, keepdim))
-
-
-amax_default_dense_forms = KnownForms()
-
-
-# amax_default where simple tensors like these were planned before.
-def amax_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
-    form = amax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amax_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        form = amax_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return amax_default(self, dim, keepdim)
+        form = amax_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.largest(np, self_, dim, keepdim), self_)
+
+
+amin_default_forms = KnownForms("TIV", reductions_kernels.smallest, (-1, 0, 1, 2))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.smallest(np, self_, dim, keepdim))
-
-
-amin_default_dense_forms = KnownForms()
-
-
-# amin_default where simple tensors like these were planned before.
-def amin_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
-    form = amin_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amin_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        form = amin_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return amin_default(self, dim, keepdim)
+        form = amin_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.smallest(np, self_, dim, keepdim), self_)
+
+
+any_default_forms = KnownForms("T", np.ndarray.any, (0,))
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
-        (self_,) = plan.operands
-        return new_result(plan, self_.any())
-    except Exception as error:
-        name_kernel(error, "aten::any", "CPU")
-        raise
-
-
-any_default_dense_forms = KnownForms()
-
-
-# any_default where simple tensors like these were planned before.
-def any_default_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = any_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = any_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
-            form = any_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return any_default(self)
+            form = any_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.any(), self_)
     except Exception as error:
         name_kernel(error, "aten::any", "CPU")
         raise
 
 
+any_all_out_forms = KnownForms()
+
+
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = any_all_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, kind="truth")
+            any_all_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.any(), target)
@@ -269,87 +236,69 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+any_dim_forms = KnownForms("TVV", reductions_kernels.truth_of_any, (-1, 0, 1, 2))
+
+
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
-
-
-any_dim_dense_forms = KnownForms()
-
-
-# any_dim where simple tensors like these were planned before.
-def any_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = any_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = any_dim_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
-        form = any_dim_dense_forms.learn(key, plan, self_)
-    if not form:
-        return any_dim(self, dim, keepdim)
+        form = any_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
+
+
+any_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_any, (-1, 0, 1, 2))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
-
-
-any_dims_dense_forms = KnownForms()
-
-
-# any_dims where simple tensors like these were planned before.
-def any_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = any_dims_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = any_dims_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
-        form = any_dims_dense_forms.learn(key, plan, self_)
-    if not form:
-        return any_dims(self, dim, keepdim)
+        form = any_dims_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
+
+
+all_default_forms = KnownForms("T", np.ndarray.all, (0,))
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
-        (self_,) = plan.operands
-        return new_result(plan, self_.all())
-    except Exception as error:
-        name_kernel(error, "aten::all", "CPU")
-        raise
-
-
-all_default_dense_forms = KnownForms()
-
-
-# all_default where simple tensors like these were planned before.
-def all_default_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = all_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = all_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
-            form = all_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return all_default(self)
+            form = all_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.all(), self_)
     except Exception as error:
         name_kernel(error, "aten::all", "CPU")
         raise
 
 
+all_all_out_forms = KnownForms()
+
+
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = all_all_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, kind="truth")
+            all_all_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.all(), target)
@@ -359,133 +308,111 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+all_dim_forms = KnownForms("TVV", reductions_kernels.truth_of_all, (-1, 0, 1, 2))
+
+
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
-
-
-all_dim_dense_forms = KnownForms()
-
-
-# all_dim where simple tensors like these were planned before.
-def all_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = all_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = all_dim_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
-        form = all_dim_dense_forms.learn(key, plan, self_)
-    if not form:
-        return all_dim(self, dim, keepdim)
+        form = all_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
+
+
+all_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_all, (-1, 0, 1, 2))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
-
-
-all_dims_dense_forms = KnownForms()
-
-
-# all_dims where simple tensors like these were planned before.
-def all_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = all_dims_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = all_dims_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
-        form = all_dims_dense_forms.learn(key, plan, self_)
-    if not form:
-        return all_dims(self, dim, keepdim)
+        form = all_dims_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
+
+
+argmax_default_forms = KnownForms("TVV", reductions_kernels.position_of_largest, (-1, 0, 1, 2))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.position_of_largest(np, self_, dim, keepdim))
-
-
-argmax_default_dense_forms = KnownForms()
-
-
-# argmax_default where simple tensors like these were planned before.
-def argmax_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = argmax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmax_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        form = argmax_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return argmax_default(self, dim, keepdim)
+        form = argmax_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.position_of_largest(np, self_, dim, keepdim), self_)
+
+
+argmin_default_forms = KnownForms("TVV", reductions_kernels.position_of_smallest, (-1, 0, 1, 2))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.position_of_smallest(np, self_, dim, keepdim))
-
-
-argmin_default_dense_forms = KnownForms()
-
-
-# argmin_default where simple tensors like these were planned before.
-def argmin_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = argmin_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmin_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        form = argmin_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return argmin_default(self, dim, keepdim)
+        form = argmin_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.position_of_smallest(np, self_, dim, keepdim), self_)
+
+
+max_default_forms = KnownForms("T", np.ndarray.max, (0,))
 
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, self_.max())
-    except Exception as error:
-        name_kernel(error, "aten::max", "CPU")
-        raise
-
-
-max_default_dense_forms = KnownForms()
-
-
-# max_default where simple tensors like these were planned before.
-def max_default_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = max_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = max_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
-            form = max_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return max_default(self)
+            form = max_default_forms.learn(
+                key,
+                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.max(), self_)
     except Exception as error:
         name_kernel(error, "aten::max", "CPU")
         raise
 
 
+max_unary_out_forms = KnownForms()
+
+
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = max_unary_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            max_unary_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.max(), target)
@@ -495,29 +422,20 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+max_dim_forms = KnownForms("TVV", reductions_kernels.largest_and_position, (-1, 0, 1, 2))
+
+
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(reductions_kernels.largest_and_position(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-max_dim_dense_forms = KnownForms()
-
-
-# max_dim where simple tensors like these were planned before.
-def max_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = max_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = max_dim_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-        form = max_dim_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return max_dim(self, dim, keepdim)
+        form = max_dim_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(reductions_kernels.largest_and_position(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -536,41 +454,43 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     return max, max_values
 
 
+min_default_forms = KnownForms("T", np.ndarray.min, (0,))
+
+
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, self_.min())
-    except Exception as error:
-        name_kernel(error, "aten::min", "CPU")
-        raise
-
-
-min_default_dense_forms = KnownForms()
-
-
-# min_default where simple tensors like these were planned before.
-def min_default_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = min_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = min_default_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
-            form = min_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return min_default(self)
+            form = min_default_forms.learn(
+                key,
+                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.min(), self_)
     except Exception as error:
         name_kernel(error, "aten::min", "CPU")
         raise
 
 
+min_unary_out_forms = KnownForms()
+
+
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = min_unary_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            min_unary_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.min(), target)
@@ -580,29 +500,20 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+min_dim_forms = KnownForms("TVV", reductions_kernels.smallest_and_position, (-1, 0, 1, 2))
+
+
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(reductions_kernels.smallest_and_position(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-min_dim_dense_forms = KnownForms()
-
-
-# min_dim where simple tensors like these were planned before.
-def min_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = min_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = min_dim_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-        form = min_dim_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return min_dim(self, dim, keepdim)
+        form = min_dim_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(reductions_kernels.smallest_and_position(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -621,181 +532,122 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     return min, min_indices
 
 
+var_correction_forms = KnownForms("TI.V", reductions_kernels.variance, (-1, 0, 1, 2, 3))
+
+
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.variance(np, self_, dim, correction, keepdim))
-
-
-var_correction_dense_forms = KnownForms()
-
-
-# var_correction where simple tensors like these were planned before.
-def var_correction_dense(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = var_correction_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_correction_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        form = var_correction_dense_forms.learn(key, plan, self_)
-    if not form:
-        return var_correction(self, dim, correction, keepdim)
+        form = var_correction_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.variance(np, self_, dim, correction, keepdim), self_)
+
+
+std_correction_forms = KnownForms("TI.V", reductions_kernels.deviation, (-1, 0, 1, 2, 3))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.deviation(np, self_, dim, correction, keepdim))
-
-
-std_correction_dense_forms = KnownForms()
-
-
-# std_correction where simple tensors like these were planned before.
-def std_correction_dense(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = std_correction_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_correction_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        form = std_correction_dense_forms.learn(key, plan, self_)
-    if not form:
-        return std_correction(self, dim, correction, keepdim)
+        form = std_correction_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.deviation(np, self_, dim, correction, keepdim), self_)
+
+
+nansum_default_forms = KnownForms("TIVV", reductions_kernels.total_without_nan, (-1, 0, 1, 2, 3))
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
-
-
-nansum_default_dense_forms = KnownForms()
-
-
-# nansum_default where simple tensors like these were planned before.
-def nansum_default_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = nansum_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = nansum_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(
+        form = nansum_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", accepts="bool integer floating"),
             self_,
-            dim,
-            keepdim,
-            compute_dtype=dtype,
-            kind="int_to_long",
-            accepts="bool integer floating",
         )
-        form = nansum_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return nansum_default(self, dim, keepdim, dtype)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), self_)
+
+
+count_nonzero_dim_IntList_forms = KnownForms("TI", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
-
-
-count_nonzero_dim_IntList_dense_forms = KnownForms()
-
-
-# count_nonzero_dim_IntList where simple tensors like these were planned before.
-def count_nonzero_dim_IntList_dense(self: Tensor, dim: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(dim))
-    form = count_nonzero_dim_IntList_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
+    form = count_nonzero_dim_IntList_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
-        form = count_nonzero_dim_IntList_dense_forms.learn(key, plan, self_)
-    if not form:
-        return count_nonzero_dim_IntList(self, dim)
+        form = count_nonzero_dim_IntList_forms.learn(key, rules.reduce(self_, dim, False, kind="long"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
+
+
+count_nonzero_default_forms = KnownForms("TV", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
 def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
-
-
-count_nonzero_default_dense_forms = KnownForms()
-
-
-# count_nonzero_default where simple tensors like these were planned before.
-def count_nonzero_default_dense(self: Tensor, dim: int | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = count_nonzero_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = count_nonzero_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
-        form = count_nonzero_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return count_nonzero_default(self, dim)
+        form = count_nonzero_default_forms.learn(key, rules.reduce(self_, dim, False, kind="long"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
+
+
+logsumexp_default_forms = KnownForms("TIV", reductions_kernels.logsumexp, (-1, 0, 1, 2))
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.logsumexp(np, self_, dim, keepdim))
-
-
-logsumexp_default_dense_forms = KnownForms()
-
-
-# logsumexp_default where simple tensors like these were planned before.
-def logsumexp_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(dim), keepdim)
-    form = logsumexp_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = logsumexp_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float")
-        form = logsumexp_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return logsumexp_default(self, dim, keepdim)
+        form = logsumexp_default_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
+
+
+aminmax_default_forms = KnownForms("TVV", reductions_kernels.smallest_and_largest, (-1, 0, 1, 2))
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-aminmax_default_dense_forms = KnownForms()
-
-
-# aminmax_default where simple tensors like these were planned before.
-def aminmax_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = aminmax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = aminmax_default_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        form = aminmax_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return aminmax_default(self, dim, keepdim)
+        form = aminmax_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -814,6 +666,9 @@ def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: 
     return min, max
 
 
+linalg_vector_norm_default_forms = KnownForms("TNIVV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3, 4))
+
+
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 #     Tensor
 def linalg_vector_norm_default(
@@ -823,267 +678,179 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
-
-
-linalg_vector_norm_default_dense_forms = KnownForms()
-
-
-# linalg_vector_norm_default where simple tensors like these were planned before.
-def linalg_vector_norm_default_dense(
-    self: Tensor,
-    ord: Any,
-    dim: list[int] | None,
-    keepdim: bool,
-    dtype: DType | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
-    form = linalg_vector_norm_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
+    form = linalg_vector_norm_default_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
-        form = linalg_vector_norm_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return linalg_vector_norm_default(self, ord, dim, keepdim, dtype)
+        form = linalg_vector_norm_default_forms.learn(
+            key,
+            rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), self_)
+
+
+norm_Scalar_forms = KnownForms("TN", reductions_kernels.whole_norm, (-1, 0, 1))
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
-    plan = rules.norm(self.array, p)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.whole_norm(np, self_, p))
-
-
-norm_Scalar_dense_forms = KnownForms()
-
-
-# norm_Scalar where simple tensors like these were planned before.
-def norm_Scalar_dense(self: Tensor, p: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p)
-    form = norm_Scalar_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = norm_Scalar_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p)
-        form = norm_Scalar_dense_forms.learn(key, plan, self_)
-    if not form:
-        return norm_Scalar(self, p)
+        form = norm_Scalar_forms.learn(key, rules.norm(self_, p), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_norm(np, self_, p), self_)
+
+
+norm_ScalarOpt_dtype_forms = KnownForms("TNV", reductions_kernels.whole_norm, (-1, 0, 1, 2))
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
-
-
-norm_ScalarOpt_dtype_dense_forms = KnownForms()
-
-
-# norm_ScalarOpt_dtype where simple tensors like these were planned before.
-def norm_ScalarOpt_dtype_dense(self: Tensor, p: Any, dtype: DType) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p, dtype)
-    form = norm_ScalarOpt_dtype_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
+    form = norm_ScalarOpt_dtype_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, compute_dtype=dtype)
-        form = norm_ScalarOpt_dtype_dense_forms.learn(key, plan, self_)
-    if not form:
-        return norm_ScalarOpt_dtype(self, p, dtype)
+        form = norm_ScalarOpt_dtype_forms.learn(key, rules.norm(self_, p, compute_dtype=dtype), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_norm(np, self_, p, dtype), self_)
+
+
+norm_ScalarOpt_dim_forms = KnownForms("TNIV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3))
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim))
-
-
-norm_ScalarOpt_dim_dense_forms = KnownForms()
-
-
-# norm_ScalarOpt_dim where simple tensors like these were planned before.
-def norm_ScalarOpt_dim_dense(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p, tuple(dim), keepdim)
-    form = norm_ScalarOpt_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
+    form = norm_ScalarOpt_dim_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, dim, keepdim)
-        form = norm_ScalarOpt_dim_dense_forms.learn(key, plan, self_)
-    if not form:
-        return norm_ScalarOpt_dim(self, p, dim, keepdim)
+        form = norm_ScalarOpt_dim_forms.learn(key, rules.norm(self_, p, dim, keepdim), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim), self_)
+
+
+norm_ScalarOpt_dim_dtype_forms = KnownForms("TNIVV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3, 4))
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
-
-
-norm_ScalarOpt_dim_dtype_dense_forms = KnownForms()
-
-
-# norm_ScalarOpt_dim_dtype where simple tensors like these were planned before.
-def norm_ScalarOpt_dim_dtype_dense(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
-    form = norm_ScalarOpt_dim_dtype_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
+    form = norm_ScalarOpt_dim_dtype_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, dim, keepdim, compute_dtype=dtype)
-        form = norm_ScalarOpt_dim_dtype_dense_forms.learn(key, plan, self_)
-    if not form:
-        return norm_ScalarOpt_dim_dtype(self, p, dim, keepdim, dtype)
+        form = norm_ScalarOpt_dim_dtype_forms.learn(key, rules.norm(self_, p, dim, keepdim, compute_dtype=dtype), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), self_)
+
+
+norm_dtype_out_forms = KnownForms()
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
+    form = norm_dtype_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, dim, keepdim, compute_dtype=dtype)
+        norm_dtype_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), target)
     return out
 
 
+var_mean_correction_forms = KnownForms("TI.V", reductions_kernels.variance_and_mean, (-1, 0, 1, 2, 3))
+
+
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-var_mean_correction_dense_forms = KnownForms()
-
-
-# var_mean_correction where simple tensors like these were planned before.
-def var_mean_correction_dense(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = var_mean_correction_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_mean_correction_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
         plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
-        form = var_mean_correction_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return var_mean_correction(self, dim, correction, keepdim)
+        form = var_mean_correction_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
+std_mean_correction_forms = KnownForms("TI.V", reductions_kernels.deviation_and_mean, (-1, 0, 1, 2, 3))
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-std_mean_correction_dense_forms = KnownForms()
-
-
-# std_mean_correction where simple tensors like these were planned before.
-def std_mean_correction_dense(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = std_mean_correction_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_mean_correction_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
         plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
-        form = std_mean_correction_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return std_mean_correction(self, dim, correction, keepdim)
+        form = std_mean_correction_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
+cumsum_default_forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2))
+
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
-
-
-cumsum_default_dense_forms = KnownForms()
-
-
-# cumsum_default where simple tensors like these were planned before.
-def cumsum_default_dense(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, dtype)
-    form = cumsum_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumsum_default_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        form = cumsum_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return cumsum_default(self, dim, dtype)
+        form = cumsum_default_forms.learn(key, rules.scan(self_, dim, compute_dtype=dtype), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_total(np, self_, dim, dtype), self_)
+
+
+cumprod_default_forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
-
-
-cumprod_default_dense_forms = KnownForms()
-
-
-# cumprod_default where simple tensors like these were planned before.
-def cumprod_default_dense(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, dtype)
-    form = cumprod_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumprod_default_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        form = cumprod_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return cumprod_default(self, dim, dtype)
+        form = cumprod_default_forms.learn(key, rules.scan(self_, dim, compute_dtype=dtype), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_product(np, self_, dim, dtype), self_)
+
+
+cummax_default_forms = KnownForms("TV", scans_kernels.running_largest, (-1, 0, 1))
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-cummax_default_dense_forms = KnownForms()
-
-
-# cummax_default where simple tensors like these were planned before.
-def cummax_default_dense(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = cummax_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = cummax_default_forms.get(key)
     if form is None:
         plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
         plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
-        form = cummax_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return cummax_default(self, dim)
+        form = cummax_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -1101,29 +868,20 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     return values, indices
 
 
+cummin_default_forms = KnownForms("TV", scans_kernels.running_smallest, (-1, 0, 1))
+
+
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(scans_kernels.running_smallest(np, self_, dim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-cummin_default_dense_forms = KnownForms()
-
-
-# cummin_default where simple tensors like these were planned before.
-def cummin_default_dense(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = cummin_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = cummin_default_forms.get(key)
     if form is None:
         plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
         plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
-        form = cummin_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return cummin_default(self, dim)
+        form = cummin_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(scans_kernels.running_smallest(np, self_, dim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -1141,33 +899,39 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     return values, indices
 
 
+logcumsumexp_default_forms = KnownForms("TV", scans_kernels.running_logsumexp, (-1, 0, 1))
+
+
 # logcumsumexp(Tensor self, int dim) -> Tensor
 def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, scans_kernels.running_logsumexp(np, self_, dim))
-
-
-logcumsumexp_default_dense_forms = KnownForms()
-
-
-# logcumsumexp_default where simple tensors like these were planned before.
-def logcumsumexp_default_dense(self: Tensor, dim: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = logcumsumexp_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = logcumsumexp_default_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, kind="default", accepts="floating complex")
-        form = logcumsumexp_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return logcumsumexp_default(self, dim)
+        form = logcumsumexp_default_forms.learn(
+            key,
+            rules.scan(self_, dim, kind="default", accepts="floating complex"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_logsumexp(np, self_, dim), self_)
+
+
+sum_out_forms = KnownForms()
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, dtype)
+        form = sum_out_forms.get(key)
+        if form is None:
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+            sum_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.sum(), target)
@@ -1177,175 +941,358 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         raise
 
 
+sum_IntList_out_forms = KnownForms()
+
+
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = sum_IntList_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        sum_IntList_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
     return out
 
 
+prod_out_forms = KnownForms()
+
+
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = prod_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+        prod_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_product(np, self_, dtype), target)
     return out
 
 
+prod_int_out_forms = KnownForms()
+
+
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
+    form = prod_int_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        prod_int_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
     return out
 
 
+mean_out_forms = KnownForms()
+
+
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = mean_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
+        mean_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
     return out
 
 
+amax_out_forms = KnownForms()
+
+
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amax_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        amax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.largest(np, self_, dim, keepdim), target)
     return out
 
 
+amin_out_forms = KnownForms()
+
+
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amin_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        amin_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.smallest(np, self_, dim, keepdim), target)
     return out
 
 
+any_out_forms = KnownForms()
+
+
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = any_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        any_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
     return out
+
+
+any_dims_out_forms = KnownForms()
 
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = any_dims_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        any_dims_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
     return out
 
 
+all_out_forms = KnownForms()
+
+
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = all_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        all_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
     return out
+
+
+all_dims_out_forms = KnownForms()
 
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = all_dims_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        all_dims_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
     return out
 
 
+argmax_out_forms = KnownForms()
+
+
 # argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmax_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        argmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_largest(np, self_, dim, keepdim), target)
     return out
 
 
+argmin_out_forms = KnownForms()
+
+
 # argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmin_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        argmin_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_smallest(np, self_, dim, keepdim), target)
     return out
 
 
+var_correction_out_forms = KnownForms()
+
+
 # var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_correction_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        var_correction_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.variance(np, self_, dim, correction, keepdim), target)
     return out
 
 
+std_correction_out_forms = KnownForms()
+
+
 # std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_correction_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        std_correction_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.deviation(np, self_, dim, correction, keepdim), target)
     return out
 
 
+nansum_out_forms = KnownForms()
+
+
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = nansum_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(
+            self_,
+            dim,
+            keepdim,
+            compute_dtype=dtype,
+            kind="int_to_long",
+            accepts="bool integer floating",
+        )
+        nansum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
     return out
 
 
+count_nonzero_dim_IntList_out_forms = KnownForms()
+
+
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
+    form = count_nonzero_dim_IntList_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        count_nonzero_dim_IntList_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
     return out
+
+
+count_nonzero_out_forms = KnownForms()
 
 
 # count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = count_nonzero_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        count_nonzero_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
     return out
 
 
+logsumexp_out_forms = KnownForms()
+
+
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = logsumexp_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+        logsumexp_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.logsumexp(np, self_, dim, keepdim), target)
     return out
+
+
+linalg_vector_norm_out_forms = KnownForms()
 
 
 # linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
@@ -1358,34 +1305,71 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
+    form = linalg_vector_norm_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
+        linalg_vector_norm_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
     return out
 
 
+norm_Scalar_out_forms = KnownForms()
+
+
 # norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = norm_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p)
+        norm_Scalar_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(np, self_, p), target)
     return out
 
 
+norm_ScalarOpt_dtype_out_forms = KnownForms()
+
+
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
+    form = norm_ScalarOpt_dtype_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, compute_dtype=dtype)
+        norm_ScalarOpt_dtype_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
     return out
 
 
+norm_out_forms = KnownForms()
+
+
 # norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
+    form = norm_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, dim, keepdim)
+        norm_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim), target)
@@ -1434,45 +1418,95 @@ def std_mean_correction_out(
     return out0, out1
 
 
+cumsum_out_forms = KnownForms()
+
+
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumsum_out_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumsum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
     return out
+
+
+cumsum__forms = KnownForms()
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumsum__forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumsum__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
+cumprod_out_forms = KnownForms()
+
+
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumprod_out_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumprod_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
     return out
 
 
+cumprod__forms = KnownForms()
+
+
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumprod__forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumprod__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
+logcumsumexp_out_forms = KnownForms()
+
+
 # logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = logcumsumexp_out_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, kind="default", accepts="floating complex")
+        logcumsumexp_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_logsumexp(np, self_, dim), target)

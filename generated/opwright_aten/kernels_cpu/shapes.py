@@ -7,192 +7,138 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Device, DType, KnownForms, Layout, Tensor, known_result, new_result, rules, wrap_result
+from opwright.abi import (
+    Device,
+    DType,
+    KnownForms,
+    Layout,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    rules,
+    wrap_result,
+)
 from opwright_kernels import padding as padding_kernels
 from opwright_kernels import rearranging as rearranging_kernels
+
+flip_default_forms = KnownForms("TI", rearranging_kernels.flip, (-1, 0, 1))
 
 
 # flip(Tensor self, int[] dims) -> Tensor
 def flip_default(self: Tensor, dims: list[int]) -> Tensor:
-    plan = rules.flipped(self.array, dims)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.flip(np, self_, dims))
-
-
-flip_default_dense_forms = KnownForms()
-
-
-# flip_default where simple tensors like these were planned before.
-def flip_default_dense(self: Tensor, dims: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(dims))
-    form = flip_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
+    form = flip_default_forms.get(key)
     if form is None:
-        plan = rules.flipped(self_, dims)
-        form = flip_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return flip_default(self, dims)
+        form = flip_default_forms.learn(key, rules.flipped(self_, dims), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.flip(np, self_, dims), self_)
+
+
+roll_default_forms = KnownForms("TII", rearranging_kernels.roll, (-1, 0, 1, 2))
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.roll(np, self_, shifts, dims))
-
-
-roll_default_dense_forms = KnownForms()
-
-
-# roll_default where simple tensors like these were planned before.
-def roll_default_dense(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(shifts), tuple(dims))
-    form = roll_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
+    form = roll_default_forms.get(key)
     if form is None:
-        plan = rules.rolled(self_, shifts, dims)
-        form = roll_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return roll_default(self, shifts, dims)
+        form = roll_default_forms.learn(key, rules.rolled(self_, shifts, dims), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.roll(np, self_, shifts, dims), self_)
+
+
+rot90_default_forms = KnownForms("TVI", rearranging_kernels.rot90, (-1, 0, 1, 2))
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
 def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.rot90(np, self_, k, dims))
-
-
-rot90_default_dense_forms = KnownForms()
-
-
-# rot90_default where simple tensors like these were planned before.
-def rot90_default_dense(self: Tensor, k: int, dims: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, k, tuple(dims))
-    form = rot90_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
+    form = rot90_default_forms.get(key)
     if form is None:
-        plan = rules.rotated(self_, k, dims)
-        form = rot90_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return rot90_default(self, k, dims)
+        form = rot90_default_forms.learn(key, rules.rotated(self_, k, dims), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.rot90(np, self_, k, dims), self_)
+
+
+channel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.channel_shuffle, (-1, 0, 1))
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.channel_shuffle(np, self_, groups))
-
-
-channel_shuffle_default_dense_forms = KnownForms()
-
-
-# channel_shuffle_default where simple tensors like these were planned before.
-def channel_shuffle_default_dense(self: Tensor, groups: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, groups)
-    form = channel_shuffle_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, groups)
+    form = channel_shuffle_default_forms.get(key)
     if form is None:
-        plan = rules.shuffled(self_, groups)
-        form = channel_shuffle_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return channel_shuffle_default(self, groups)
+        form = channel_shuffle_default_forms.learn(key, rules.shuffled(self_, groups), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.channel_shuffle(np, self_, groups), self_)
+
+
+pixel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_shuffle, (-1, 0, 1))
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
 def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor))
-
-
-pixel_shuffle_default_dense_forms = KnownForms()
-
-
-# pixel_shuffle_default where simple tensors like these were planned before.
-def pixel_shuffle_default_dense(self: Tensor, upscale_factor: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, upscale_factor)
-    form = pixel_shuffle_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
+    form = pixel_shuffle_default_forms.get(key)
     if form is None:
-        plan = rules.pixels_from_channels(self_, upscale_factor)
-        form = pixel_shuffle_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return pixel_shuffle_default(self, upscale_factor)
+        form = pixel_shuffle_default_forms.learn(key, rules.pixels_from_channels(self_, upscale_factor), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), self_)
+
+
+pixel_unshuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_unshuffle, (-1, 0, 1))
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor))
-
-
-pixel_unshuffle_default_dense_forms = KnownForms()
-
-
-# pixel_unshuffle_default where simple tensors like these were planned before.
-def pixel_unshuffle_default_dense(self: Tensor, downscale_factor: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, downscale_factor)
-    form = pixel_unshuffle_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
+    form = pixel_unshuffle_default_forms.get(key)
     if form is None:
-        plan = rules.channels_from_pixels(self_, downscale_factor)
-        form = pixel_unshuffle_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return pixel_unshuffle_default(self, downscale_factor)
+        form = pixel_unshuffle_default_forms.learn(key, rules.channels_from_pixels(self_, downscale_factor), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), self_)
+
+
+narrow_copy_default_forms = KnownForms("TVVV", rearranging_kernels.narrow_copy, (-1, 0, 1, 2, 3))
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
 def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.narrow_copy(np, self_, dim, start, length))
-
-
-narrow_copy_default_dense_forms = KnownForms()
-
-
-# narrow_copy_default where simple tensors like these were planned before.
-def narrow_copy_default_dense(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, start, length)
-    form = narrow_copy_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
+    form = narrow_copy_default_forms.get(key)
     if form is None:
-        plan = rules.narrowed(self_, dim, start, length)
-        form = narrow_copy_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return narrow_copy_default(self, dim, start, length)
+        form = narrow_copy_default_forms.learn(key, rules.narrowed(self_, dim, start, length), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.narrow_copy(np, self_, dim, start, length), self_)
+
+
+repeat_default_forms = KnownForms("TI", rearranging_kernels.repeat, (-1, 0, 1))
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.repeat(np, self_, repeats))
-
-
-repeat_default_dense_forms = KnownForms()
-
-
-# repeat_default where simple tensors like these were planned before.
-def repeat_default_dense(self: Tensor, repeats: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(repeats))
-    form = repeat_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
+    form = repeat_default_forms.get(key)
     if form is None:
-        plan = rules.repeated(self_, repeats)
-        form = repeat_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return repeat_default(self, repeats)
+        form = repeat_default_forms.learn(key, rules.repeated(self_, repeats), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.repeat(np, self_, repeats), self_)
 
 
@@ -201,51 +147,37 @@ def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor
     return wrap_result(rearranging_kernels.counted(np, repeats.array, output_size))
 
 
+block_diag_default_forms = KnownForms("L", rearranging_kernels.block_diag, (-1, 0))
+
+
 # block_diag(Tensor[] tensors) -> Tensor
 def block_diag_default(tensors: list[Tensor]) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.block_diagonal(tensors_)
-    tensors_ = plan.operands
-    return new_result(plan, rearranging_kernels.block_diag(np, tensors_))
-
-
-block_diag_default_dense_forms = KnownForms()
-
-
-# block_diag_default where simple tensors like these were planned before.
-def block_diag_default_dense(tensors: list[Tensor]) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = tuple([(item.shape, item.dtype) for item in tensors_])
-    form = block_diag_default_dense_forms.get(key)
+    key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
+    form = block_diag_default_forms.get(key)
     if form is None:
-        plan = rules.block_diagonal(tensors_)
-        form = block_diag_default_dense_forms.learn(key, plan, *tensors_)
-    if not form:
-        return block_diag_default(tensors)
+        form = block_diag_default_forms.learn(key, rules.block_diagonal(tensors_), *tensors_)
+    if form.casts:
+        tensors_ = cast_operands(form, tensors_)
     return known_result(form, rearranging_kernels.block_diag(np, tensors_), *tensors_)
+
+
+diag_embed_default_forms = KnownForms("TVVV", rearranging_kernels.diag_embed, (-1, 0, 1, 2, 3))
 
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2))
-
-
-diag_embed_default_dense_forms = KnownForms()
-
-
-# diag_embed_default where simple tensors like these were planned before.
-def diag_embed_default_dense(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, offset, dim1, dim2)
-    form = diag_embed_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
+    form = diag_embed_default_forms.get(key)
     if form is None:
-        plan = rules.with_diagonal(self_, offset, dim1, dim2)
-        form = diag_embed_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return diag_embed_default(self, offset, dim1, dim2)
+        form = diag_embed_default_forms.learn(key, rules.with_diagonal(self_, offset, dim1, dim2), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), self_)
+
+
+tril_indices_default_forms = KnownForms("VVVV.V.", rearranging_kernels.tril_indices, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -259,8 +191,17 @@ def tril_indices_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.triangle_indices(row, col, offset, upper=False, dtype=dtype, device=device)
-    return new_result(plan, rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory))
+    key = (row, col, offset, dtype, device)
+    form = tril_indices_default_forms.get(key)
+    if form is None:
+        form = tril_indices_default_forms.learn(
+            key,
+            rules.triangle_indices(row, col, offset, upper=False, dtype=dtype, device=device),
+        )
+    return known_result(form, rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory))
+
+
+triu_indices_default_forms = KnownForms("VVVV.V.", rearranging_kernels.triu_indices, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -274,339 +215,370 @@ def triu_indices_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.triangle_indices(row, col, offset, upper=True, dtype=dtype, device=device)
-    return new_result(plan, rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory))
+    key = (row, col, offset, dtype, device)
+    form = triu_indices_default_forms.get(key)
+    if form is None:
+        form = triu_indices_default_forms.learn(
+            key,
+            rules.triangle_indices(row, col, offset, upper=True, dtype=dtype, device=device),
+        )
+    return known_result(form, rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory))
+
+
+slice_scatter_default_forms = KnownForms("TTVVVV", rearranging_kernels.slice_scatter, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
-    self_, src_ = plan.operands
-    return new_result(plan, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step))
-
-
-slice_scatter_default_dense_forms = KnownForms()
-
-
-# slice_scatter_default where simple tensors like these were planned before.
-def slice_scatter_default_dense(
-    self: Tensor,
-    src: Tensor,
-    dim: int,
-    start: int | None,
-    end: int | None,
-    step: int,
-) -> Tensor:
     self_ = self.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, dim, start, end, step)
-    form = slice_scatter_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, start, end, step)
+    form = slice_scatter_default_forms.get(key)
     if form is None:
-        plan = rules.slice_overlaid(self_, src_, dim, start, end, step)
-        form = slice_scatter_default_dense_forms.learn(key, plan, self_, src_)
-    if not form:
-        return slice_scatter_default(self, src, dim, start, end, step)
+        form = slice_scatter_default_forms.learn(
+            key,
+            rules.slice_overlaid(self_, src_, dim, start, end, step),
+            self_,
+            src_,
+        )
+    if form.casts:
+        self_, src_ = cast_operands(form, (self_, src_))
     return known_result(form, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), self_, src_)
+
+
+select_scatter_default_forms = KnownForms("TTVV", rearranging_kernels.select_scatter, (-1, 0, 1, 2, 3))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.selection_overlaid(self.array, src.array, dim, index)
-    self_, src_ = plan.operands
-    return new_result(plan, rearranging_kernels.select_scatter(np, self_, src_, dim, index))
-
-
-select_scatter_default_dense_forms = KnownForms()
-
-
-# select_scatter_default where simple tensors like these were planned before.
-def select_scatter_default_dense(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     self_ = self.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, dim, index)
-    form = select_scatter_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
+    form = select_scatter_default_forms.get(key)
     if form is None:
-        plan = rules.selection_overlaid(self_, src_, dim, index)
-        form = select_scatter_default_dense_forms.learn(key, plan, self_, src_)
-    if not form:
-        return select_scatter_default(self, src, dim, index)
+        form = select_scatter_default_forms.learn(key, rules.selection_overlaid(self_, src_, dim, index), self_, src_)
+    if form.casts:
+        self_, src_ = cast_operands(form, (self_, src_))
     return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
+
+
+diagonal_scatter_default_forms = KnownForms("TTVVV", rearranging_kernels.diagonal_scatter, (-1, 0, 1, 2, 3, 4))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
-    self_, src_ = plan.operands
-    return new_result(plan, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2))
-
-
-diagonal_scatter_default_dense_forms = KnownForms()
-
-
-# diagonal_scatter_default where simple tensors like these were planned before.
-def diagonal_scatter_default_dense(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     self_ = self.array
     src_ = src.array
-    key = (self_.shape, self_.dtype, src_.shape, src_.dtype, offset, dim1, dim2)
-    form = diagonal_scatter_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, offset, dim1, dim2)
+    form = diagonal_scatter_default_forms.get(key)
     if form is None:
-        plan = rules.diagonal_overlaid(self_, src_, offset, dim1, dim2)
-        form = diagonal_scatter_default_dense_forms.learn(key, plan, self_, src_)
-    if not form:
-        return diagonal_scatter_default(self, src, offset, dim1, dim2)
+        form = diagonal_scatter_default_forms.learn(
+            key,
+            rules.diagonal_overlaid(self_, src_, offset, dim1, dim2),
+            self_,
+            src_,
+        )
+    if form.casts:
+        self_, src_ = cast_operands(form, (self_, src_))
     return known_result(form, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), self_, src_)
+
+
+constant_pad_nd_default_forms = KnownForms("TIN", padding_kernels.constant_pad, (-1, 0, 1, 2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad, value=value)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.constant_pad(np, self_, pad, value))
-
-
-constant_pad_nd_default_dense_forms = KnownForms()
-
-
-# constant_pad_nd_default where simple tensors like these were planned before.
-def constant_pad_nd_default_dense(self: Tensor, pad: list[int], value: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(pad), type(value), value)
-    form = constant_pad_nd_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
+    form = constant_pad_nd_default_forms.get(key)
     if form is None:
-        plan = rules.padded(self_, pad, value=value)
-        form = constant_pad_nd_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return constant_pad_nd_default(self, pad, value)
+        form = constant_pad_nd_default_forms.learn(key, rules.padded(self_, pad, value=value), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
+
+
+reflection_pad1d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=1)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
-
-
-reflection_pad1d_default_dense_forms = KnownForms()
-
-
-# reflection_pad1d_default where simple tensors like these were planned before.
-def reflection_pad1d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = reflection_pad1d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad1d_default_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=1)
-        form = reflection_pad1d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return reflection_pad1d_default(self, padding)
+        form = reflection_pad1d_default_forms.learn(key, rules.reflected(self_, padding, spatial=1), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
+reflection_pad2d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=2)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
-
-
-reflection_pad2d_default_dense_forms = KnownForms()
-
-
-# reflection_pad2d_default where simple tensors like these were planned before.
-def reflection_pad2d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = reflection_pad2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad2d_default_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=2)
-        form = reflection_pad2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return reflection_pad2d_default(self, padding)
+        form = reflection_pad2d_default_forms.learn(key, rules.reflected(self_, padding, spatial=2), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
+reflection_pad3d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=3)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
-
-
-reflection_pad3d_default_dense_forms = KnownForms()
-
-
-# reflection_pad3d_default where simple tensors like these were planned before.
-def reflection_pad3d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = reflection_pad3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad3d_default_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=3)
-        form = reflection_pad3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return reflection_pad3d_default(self, padding)
+        form = reflection_pad3d_default_forms.learn(key, rules.reflected(self_, padding, spatial=3), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
+replication_pad1d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=1)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
-
-
-replication_pad1d_default_dense_forms = KnownForms()
-
-
-# replication_pad1d_default where simple tensors like these were planned before.
-def replication_pad1d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = replication_pad1d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad1d_default_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=1)
-        form = replication_pad1d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return replication_pad1d_default(self, padding)
+        form = replication_pad1d_default_forms.learn(key, rules.replicated(self_, padding, spatial=1), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
+replication_pad2d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=2)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
-
-
-replication_pad2d_default_dense_forms = KnownForms()
-
-
-# replication_pad2d_default where simple tensors like these were planned before.
-def replication_pad2d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = replication_pad2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad2d_default_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=2)
-        form = replication_pad2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return replication_pad2d_default(self, padding)
+        form = replication_pad2d_default_forms.learn(key, rules.replicated(self_, padding, spatial=2), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
+replication_pad3d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=3)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
-
-
-replication_pad3d_default_dense_forms = KnownForms()
-
-
-# replication_pad3d_default where simple tensors like these were planned before.
-def replication_pad3d_default_dense(self: Tensor, padding: list[int]) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(padding))
-    form = replication_pad3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad3d_default_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=3)
-        form = replication_pad3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return replication_pad3d_default(self, padding)
+        form = replication_pad3d_default_forms.learn(key, rules.replicated(self_, padding, spatial=3), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
+flip_out_forms = KnownForms()
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.flipped(self.array, dims)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
+    form = flip_out_forms.get(key)
+    if form is None:
+        plan = rules.flipped(self_, dims)
+        flip_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.flip(np, self_, dims), target)
     return out
 
 
+roll_out_forms = KnownForms()
+
+
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
+    form = roll_out_forms.get(key)
+    if form is None:
+        plan = rules.rolled(self_, shifts, dims)
+        roll_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.roll(np, self_, shifts, dims), target)
     return out
 
 
+rot90_out_forms = KnownForms()
+
+
 # rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
 def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
+    form = rot90_out_forms.get(key)
+    if form is None:
+        plan = rules.rotated(self_, k, dims)
+        rot90_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.rot90(np, self_, k, dims), target)
     return out
 
 
+channel_shuffle_out_forms = KnownForms()
+
+
 # channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
 def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, groups)
+    form = channel_shuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.shuffled(self_, groups)
+        channel_shuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.channel_shuffle(np, self_, groups), target)
     return out
 
 
+pixel_shuffle_out_forms = KnownForms()
+
+
 # pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
+    form = pixel_shuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.pixels_from_channels(self_, upscale_factor)
+        pixel_shuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), target)
     return out
 
 
+pixel_unshuffle_out_forms = KnownForms()
+
+
 # pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
+    form = pixel_unshuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.channels_from_pixels(self_, downscale_factor)
+        pixel_unshuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), target)
     return out
 
 
+narrow_copy_out_forms = KnownForms()
+
+
 # narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
 def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
+    form = narrow_copy_out_forms.get(key)
+    if form is None:
+        plan = rules.narrowed(self_, dim, start, length)
+        narrow_copy_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.narrow_copy(np, self_, dim, start, length), target)
     return out
 
 
+repeat_out_forms = KnownForms()
+
+
 # repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
 def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
+    form = repeat_out_forms.get(key)
+    if form is None:
+        plan = rules.repeated(self_, repeats)
+        repeat_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.repeat(np, self_, repeats), target)
     return out
 
 
+block_diag_out_forms = KnownForms()
+
+
 # block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.block_diagonal(tensors_)
+    key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
+    form = block_diag_out_forms.get(key)
+    if form is None:
+        plan = rules.block_diagonal(tensors_)
+        block_diag_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.block_diag(np, tensors_), target)
     return out
 
 
+diag_embed_out_forms = KnownForms()
+
+
 # diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
 def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
+    form = diag_embed_out_forms.get(key)
+    if form is None:
+        plan = rules.with_diagonal(self_, offset, dim1, dim2)
+        diag_embed_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), target)
     return out
+
+
+slice_scatter_out_forms = KnownForms()
 
 
 # slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *,
@@ -620,88 +592,188 @@ def slice_scatter_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, start, end, step)
+    form = slice_scatter_out_forms.get(key)
+    if form is None:
+        plan = rules.slice_overlaid(self_, src_, dim, start, end, step)
+        slice_scatter_out_forms.learn_plan(key, plan, self_, src_)
+    else:
+        plan = Plan(form, (self_, src_))
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), target)
     return out
 
 
+select_scatter_out_forms = KnownForms()
+
+
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    plan = rules.selection_overlaid(self.array, src.array, dim, index)
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
+    form = select_scatter_out_forms.get(key)
+    if form is None:
+        plan = rules.selection_overlaid(self_, src_, dim, index)
+        select_scatter_out_forms.learn_plan(key, plan, self_, src_)
+    else:
+        plan = Plan(form, (self_, src_))
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(np, self_, src_, dim, index), target)
     return out
 
 
+diagonal_scatter_out_forms = KnownForms()
+
+
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, offset, dim1, dim2)
+    form = diagonal_scatter_out_forms.get(key)
+    if form is None:
+        plan = rules.diagonal_overlaid(self_, src_, offset, dim1, dim2)
+        diagonal_scatter_out_forms.learn_plan(key, plan, self_, src_)
+    else:
+        plan = Plan(form, (self_, src_))
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), target)
     return out
 
 
+constant_pad_nd_out_forms = KnownForms()
+
+
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad, value=value)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
+    form = constant_pad_nd_out_forms.get(key)
+    if form is None:
+        plan = rules.padded(self_, pad, value=value)
+        constant_pad_nd_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(np, self_, pad, value), target)
     return out
 
 
+reflection_pad1d_out_forms = KnownForms()
+
+
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=1)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad1d_out_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=1)
+        reflection_pad1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(np, self_, padding), target)
     return out
+
+
+reflection_pad2d_out_forms = KnownForms()
 
 
 # reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=2)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad2d_out_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=2)
+        reflection_pad2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(np, self_, padding), target)
     return out
+
+
+reflection_pad3d_out_forms = KnownForms()
 
 
 # reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=3)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad3d_out_forms.get(key)
+    if form is None:
+        plan = rules.reflected(self_, padding, spatial=3)
+        reflection_pad3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(np, self_, padding), target)
     return out
 
 
+replication_pad1d_out_forms = KnownForms()
+
+
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=1)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad1d_out_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=1)
+        replication_pad1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(np, self_, padding), target)
     return out
+
+
+replication_pad2d_out_forms = KnownForms()
 
 
 # replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=2)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad2d_out_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=2)
+        replication_pad2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(np, self_, padding), target)
     return out
 
 
+replication_pad3d_out_forms = KnownForms()
+
+
 # replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=3)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad3d_out_forms.get(key)
+    if form is None:
+        plan = rules.replicated(self_, padding, spatial=3)
+        replication_pad3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(np, self_, padding), target)

@@ -7,35 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, results_of, rules, wrap_result
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules, wrap_result
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
 
+sort_default_forms = KnownForms("TV.", sorting_kernels.sort, (-1, 0, 1, 2))
+
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-sort_default_dense_forms = KnownForms()
-
-
-# sort_default where simple tensors like these were planned before.
-def sort_default_dense(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = sort_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = sort_default_forms.get(key)
     if form is None:
         plan0 = rules.sort(self_, dim)
         plan1 = rules.sort(self_, dim, positions=True)
-        form = sort_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return sort_default(self, dim, descending)
+        form = sort_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -54,29 +44,20 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
     return values, indices
 
 
+sort_stable_forms = KnownForms("T.V.", sorting_kernels.sort_stable, (-1, 0, 1, 2, 3))
+
+
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-sort_stable_dense_forms = KnownForms()
-
-
-# sort_stable where simple tensors like these were planned before.
-def sort_stable_dense(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim)
-    form = sort_stable_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = sort_stable_forms.get(key)
     if form is None:
         plan0 = rules.sort(self_, dim)
         plan1 = rules.sort(self_, dim, positions=True)
-        form = sort_stable_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return sort_stable(self, stable, dim, descending)
+        form = sort_stable_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -102,29 +83,20 @@ def sort_values_stable(
     return values, indices
 
 
+topk_default_forms = KnownForms("TVV..", sorting_kernels.topk, (-1, 0, 1, 2, 3, 4))
+
+
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
 def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.topk(self.array, k, dim)
-    plan1 = rules.topk(self.array, k, dim, positions=True)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-topk_default_dense_forms = KnownForms()
-
-
-# topk_default where simple tensors like these were planned before.
-def topk_default_dense(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, k, dim)
-    form = topk_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, k, dim)
+    form = topk_default_forms.get(key)
     if form is None:
         plan0 = rules.topk(self_, k, dim)
         plan1 = rules.topk(self_, k, dim, positions=True)
-        form = topk_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return topk_default(self, k, dim, largest, sorted)
+        form = topk_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -151,29 +123,20 @@ def topk_values(
     return values, indices
 
 
+kthvalue_default_forms = KnownForms("TVVV", sorting_kernels.kthvalue, (-1, 0, 1, 2, 3))
+
+
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.kthvalue(self.array, k, dim, keepdim)
-    plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.kthvalue(np, self_, k, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-kthvalue_default_dense_forms = KnownForms()
-
-
-# kthvalue_default where simple tensors like these were planned before.
-def kthvalue_default_dense(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, k, dim, keepdim)
-    form = kthvalue_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, k, dim, keepdim)
+    form = kthvalue_default_forms.get(key)
     if form is None:
         plan0 = rules.kthvalue(self_, k, dim, keepdim)
         plan1 = rules.kthvalue(self_, k, dim, keepdim, kind="long")
-        form = kthvalue_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return kthvalue_default(self, k, dim, keepdim)
+        form = kthvalue_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.kthvalue(np, self_, k, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -199,52 +162,35 @@ def kthvalue_values(
     return values, indices
 
 
+median_default_forms = KnownForms("T", sorting_kernels.median, (-1, 0))
+
+
 # median(Tensor self) -> Tensor
 def median_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, sorting_kernels.median(np, self_))
-
-
-median_default_dense_forms = KnownForms()
-
-
-# median_default where simple tensors like these were planned before.
-def median_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = median_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = median_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
-        form = median_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return median_default(self)
+        form = median_default_forms.learn(key, rules.reduce(self_, None, False, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, sorting_kernels.median(np, self_), self_)
+
+
+median_dim_forms = KnownForms("TVV", sorting_kernels.median_and_position, (-1, 0, 1, 2))
 
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-median_dim_dense_forms = KnownForms()
-
-
-# median_dim where simple tensors like these were planned before.
-def median_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = median_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = median_dim_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        form = median_dim_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return median_dim(self, dim, keepdim)
+        form = median_dim_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -263,52 +209,35 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
     return values, indices
 
 
+nanmedian_default_forms = KnownForms("T", sorting_kernels.nanmedian, (-1, 0))
+
+
 # nanmedian(Tensor self) -> Tensor
 def nanmedian_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, sorting_kernels.nanmedian(np, self_))
-
-
-nanmedian_default_dense_forms = KnownForms()
-
-
-# nanmedian_default where simple tensors like these were planned before.
-def nanmedian_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = nanmedian_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nanmedian_default_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
-        form = nanmedian_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return nanmedian_default(self)
+        form = nanmedian_default_forms.learn(key, rules.reduce(self_, None, False, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, sorting_kernels.nanmedian(np, self_), self_)
+
+
+nanmedian_dim_forms = KnownForms("TVV", sorting_kernels.nanmedian_and_position, (-1, 0, 1, 2))
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-nanmedian_dim_dense_forms = KnownForms()
-
-
-# nanmedian_dim where simple tensors like these were planned before.
-def nanmedian_dim_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = nanmedian_dim_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = nanmedian_dim_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        form = nanmedian_dim_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return nanmedian_dim(self, dim, keepdim)
+        form = nanmedian_dim_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -333,29 +262,20 @@ def nanmedian_dim_values(
     return values, indices
 
 
+mode_default_forms = KnownForms("TVV", sorting_kernels.mode, (-1, 0, 1, 2))
+
+
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-mode_default_dense_forms = KnownForms()
-
-
-# mode_default where simple tensors like these were planned before.
-def mode_default_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     self_ = self.array
-    key = (self_.shape, self_.dtype, dim, keepdim)
-    form = mode_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = mode_default_forms.get(key)
     if form is None:
         plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
         plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
-        form = mode_default_dense_forms.learn(key, (plan0, plan1), self_)
-    if not form:
-        return mode_default(self, dim, keepdim)
+        form = mode_default_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
     result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
@@ -441,6 +361,9 @@ def unique_dim_consecutive_default(
     return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
+searchsorted_Tensor_forms = KnownForms("TTVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5))
+
+
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Tensor(
@@ -451,10 +374,42 @@ def searchsorted_Tensor(
     side: str | None,
     sorter: Tensor | None,
 ) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
+    self_ = self.array
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
-    sorted_sequence_, self_, sorter_ = plan.operands
-    return new_result(plan, bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_))
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Tensor_forms.get(key)
+    if form is None:
+        form = searchsorted_Tensor_forms.learn(
+            key,
+            rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_),
+            sorted_sequence_,
+            self_,
+            sorter_,
+        )
+    if form.casts:
+        sorted_sequence_, self_, sorter_ = cast_operands(form, (sorted_sequence_, self_, sorter_))
+    return known_result(
+        form,
+        bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_),
+        sorted_sequence_,
+        self_,
+        sorter_,
+    )
+
+
+searchsorted_Scalar_forms = KnownForms("TNVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -467,41 +422,75 @@ def searchsorted_Scalar(
     side: str | None,
     sorter: Tensor | None,
 ) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
-    sorted_sequence_, self_, sorter_ = plan.operands
-    return new_result(plan, bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_))
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        type(self),
+        self,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Scalar_forms.get(key)
+    if form is None:
+        form = searchsorted_Scalar_forms.learn(
+            key,
+            rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_),
+            sorted_sequence_,
+            self,
+            sorter_,
+        )
+    if form.casts:
+        sorted_sequence_, self, sorter_ = cast_operands(form, (sorted_sequence_, self, sorter_))
+    return known_result(
+        form,
+        bins_kernels.searchsorted(np, sorted_sequence_, self, out_int32, right, side, sorter_),
+        sorted_sequence_,
+        sorter_,
+    )
+
+
+bucketize_Tensor_forms = KnownForms("TTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
 
 
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
-    self_, boundaries_ = plan.operands
-    return new_result(plan, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right))
-
-
-bucketize_Tensor_dense_forms = KnownForms()
-
-
-# bucketize_Tensor where simple tensors like these were planned before.
-def bucketize_Tensor_dense(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     self_ = self.array
     boundaries_ = boundaries.array
-    key = (self_.shape, self_.dtype, boundaries_.shape, boundaries_.dtype, out_int32)
-    form = bucketize_Tensor_dense_forms.get(key)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        boundaries_.shape,
+        boundaries_.strides,
+        boundaries_.dtype,
+        out_int32,
+    )
+    form = bucketize_Tensor_forms.get(key)
     if form is None:
-        plan = rules.bucketize(self_, boundaries_, out_int32)
-        form = bucketize_Tensor_dense_forms.learn(key, plan, self_, boundaries_)
-    if not form:
-        return bucketize_Tensor(self, boundaries, out_int32, right)
+        form = bucketize_Tensor_forms.learn(key, rules.bucketize(self_, boundaries_, out_int32), self_, boundaries_)
+    if form.casts:
+        self_, boundaries_ = cast_operands(form, (self_, boundaries_))
     return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
+
+
+bucketize_Scalar_forms = KnownForms("NTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
 
 
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
-    self_, boundaries_ = plan.operands
-    return new_result(plan, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right))
+    boundaries_ = boundaries.array
+    key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
+    form = bucketize_Scalar_forms.get(key)
+    if form is None:
+        form = bucketize_Scalar_forms.learn(key, rules.bucketize(self, boundaries_, out_int32), self, boundaries_)
+    if form.casts:
+        self, boundaries_ = cast_operands(form, (self, boundaries_))
+    return known_result(form, bins_kernels.bucketize(np, self, boundaries_, out_int32, right), boundaries_)
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
@@ -510,38 +499,48 @@ def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Te
     return wrap_result(bins_kernels.bincount(np, self.array, weights_, minlength))
 
 
+histc_default_forms = KnownForms("TVNN", bins_kernels.histc, (-1, 0, 1, 2, 3))
+
+
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
-    (self_,) = plan.operands
-    return new_result(plan, bins_kernels.histc(np, self_, bins, min, max))
-
-
-histc_default_dense_forms = KnownForms()
-
-
-# histc_default where simple tensors like these were planned before.
-def histc_default_dense(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, bins, type(min), min, type(max), max)
-    form = histc_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
+    form = histc_default_forms.get(key)
     if form is None:
-        plan = rules.histc(self_, bins, min, max)
-        form = histc_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return histc_default(self, bins, min, max)
+        form = histc_default_forms.learn(key, rules.histc(self_, bins, min, max), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bins_kernels.histc(np, self_, bins, min, max), self_)
+
+
+histogram_bins_tensor_forms = KnownForms("TTO.", bins_kernels.histogram_between, (-1, 0, 1, 2, 3))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
 #     Tensor bin_edges)
 def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, density: bool) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    bins_ = bins.array
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins.array, weight_)
-    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
-    self_, bins_, weight_ = plan0.operands
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        bins_.shape,
+        bins_.strides,
+        bins_.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+    )
+    form = histogram_bins_tensor_forms.get(key)
+    if form is None:
+        plan0 = rules.histogram(self_, bins_, weight_)
+        plan1 = rules.histogram(self_, bins_, weight_, edges=True)
+        form = histogram_bins_tensor_forms.learn(key, (plan0, plan1), self_, bins_, weight_)
+    if form[0].casts:
+        self_, bins_, weight_ = cast_operands(form[0], (self_, bins_, weight_))
     result0, result1 = results_of(bins_kernels.histogram_between(np, self_, bins_, weight_, density), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    return known_result(form[0], result0, self_, bins_, weight_), known_result(form[1], result1, self_, bins_, weight_)
 
 
 # histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
@@ -566,6 +565,9 @@ def histogram_bins_tensor_out(
     return hist, bin_edges
 
 
+histogram_bin_ct_forms = KnownForms("TVFO.", bins_kernels.histogram, (-1, 0, 1, 2, 3, 4))
+
+
 # histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
 #     (Tensor hist, Tensor bin_edges)
 def histogram_bin_ct(
@@ -575,12 +577,25 @@ def histogram_bin_ct(
     weight: Tensor | None,
     density: bool,
 ) -> tuple[Tensor, Tensor]:
+    self_ = self.array
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
-    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
-    self_, bins_, weight_ = plan0.operands
-    result0, result1 = results_of(bins_kernels.histogram(np, self_, bins_, range, weight_, density), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        bins,
+        None if range is None else tuple(range),
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+    )
+    form = histogram_bin_ct_forms.get(key)
+    if form is None:
+        plan0 = rules.histogram(self_, bins, weight_, bounds=range)
+        plan1 = rules.histogram(self_, bins, weight_, edges=True)
+        form = histogram_bin_ct_forms.learn(key, (plan0, plan1), self_, bins, weight_)
+    if form[0].casts:
+        self_, bins, weight_ = cast_operands(form[0], (self_, bins, weight_))
+    result0, result1 = results_of(bins_kernels.histogram(np, self_, bins, range, weight_, density), 2)
+    return known_result(form[0], result0, self_, weight_), known_result(form[1], result1, self_, weight_)
 
 
 # histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
@@ -606,22 +621,45 @@ def histogram_bin_ct_out(
     return hist, bin_edges
 
 
+median_out_forms = KnownForms()
+
+
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = median_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        median_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(sorting_kernels.median(np, self_), target)
     return out
 
 
+nanmedian_out_forms = KnownForms()
+
+
 # nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nanmedian_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        nanmedian_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(sorting_kernels.nanmedian(np, self_), target)
     return out
+
+
+searchsorted_Tensor_out_forms = KnownForms()
 
 
 # searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -635,12 +673,34 @@ def searchsorted_Tensor_out(
     sorter: Tensor | None,
     out: Tensor,
 ) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
+    self_ = self.array
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_)
+        searchsorted_Tensor_out_forms.learn_plan(key, plan, sorted_sequence_, self_, sorter_)
+    else:
+        plan = Plan(form, (sorted_sequence_, self_, sorter_))
     sorted_sequence_, self_, sorter_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
     return out
+
+
+searchsorted_Scalar_out_forms = KnownForms()
 
 
 # searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -654,37 +714,93 @@ def searchsorted_Scalar_out(
     sorter: Tensor | None,
     out: Tensor,
 ) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        type(self),
+        self,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_)
+        searchsorted_Scalar_out_forms.learn_plan(key, plan, sorted_sequence_, self, sorter_)
+    else:
+        plan = Plan(form, (sorted_sequence_, self, sorter_))
     sorted_sequence_, self_, sorter_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
     return out
 
 
+bucketize_Tensor_out_forms = KnownForms()
+
+
 # bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
+    self_ = self.array
+    boundaries_ = boundaries.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        boundaries_.shape,
+        boundaries_.strides,
+        boundaries_.dtype,
+        out_int32,
+    )
+    form = bucketize_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.bucketize(self_, boundaries_, out_int32)
+        bucketize_Tensor_out_forms.learn_plan(key, plan, self_, boundaries_)
+    else:
+        plan = Plan(form, (self_, boundaries_))
     self_, boundaries_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
     return out
+
+
+bucketize_Scalar_out_forms = KnownForms()
 
 
 # bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
+    boundaries_ = boundaries.array
+    key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
+    form = bucketize_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.bucketize(self, boundaries_, out_int32)
+        bucketize_Scalar_out_forms.learn_plan(key, plan, self, boundaries_)
+    else:
+        plan = Plan(form, (self, boundaries_))
     self_, boundaries_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
     return out
 
 
+histc_out_forms = KnownForms()
+
+
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
+    form = histc_out_forms.get(key)
+    if form is None:
+        plan = rules.histc(self_, bins, min, max)
+        histc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)

@@ -7,868 +7,1202 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
 from opwright_kernels import bessel as bessel_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
 from opwright_kernels import special as special_kernels
 
+erf_default_forms = KnownForms("T", special_kernels.erf, (-1, 0))
+
 
 # erf(Tensor self) -> Tensor
 def erf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.erf(np, self_))
-
-
-erf_default_dense_forms = KnownForms()
-
-
-# erf_default where simple tensors like these were planned before.
-def erf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = erf_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erf_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = erf_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return erf_default(self)
+        form = erf_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erf(np, self_), self_)
+
+
+erfc_default_forms = KnownForms("T", special_kernels.erfc, (-1, 0))
 
 
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.erfc(np, self_))
-
-
-erfc_default_dense_forms = KnownForms()
-
-
-# erfc_default where simple tensors like these were planned before.
-def erfc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = erfc_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfc_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = erfc_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return erfc_default(self)
+        form = erfc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfc(np, self_), self_)
+
+
+erfinv_default_forms = KnownForms("T", special_kernels.erfinv, (-1, 0))
 
 
 # erfinv(Tensor self) -> Tensor
 def erfinv_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.erfinv(np, self_))
-
-
-erfinv_default_dense_forms = KnownForms()
-
-
-# erfinv_default where simple tensors like these were planned before.
-def erfinv_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = erfinv_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfinv_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = erfinv_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return erfinv_default(self)
+        form = erfinv_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfinv(np, self_), self_)
+
+
+special_erfcx_default_forms = KnownForms("T", special_kernels.erfcx, (-1, 0))
 
 
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.erfcx(np, self_))
-
-
-special_erfcx_default_dense_forms = KnownForms()
-
-
-# special_erfcx_default where simple tensors like these were planned before.
-def special_erfcx_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_erfcx_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_erfcx_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        form = special_erfcx_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_erfcx_default(self)
+        form = special_erfcx_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfcx(np, self_), self_)
+
+
+special_ndtri_default_forms = KnownForms("T", special_kernels.ndtri, (-1, 0))
 
 
 # special_ndtri(Tensor self) -> Tensor
 def special_ndtri_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.ndtri(np, self_))
-
-
-special_ndtri_default_dense_forms = KnownForms()
-
-
-# special_ndtri_default where simple tensors like these were planned before.
-def special_ndtri_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_ndtri_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_ndtri_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        form = special_ndtri_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_ndtri_default(self)
+        form = special_ndtri_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.ndtri(np, self_), self_)
+
+
+special_log_ndtr_default_forms = KnownForms("T", special_kernels.log_ndtr, (-1, 0))
 
 
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    return new_result(plan, special_kernels.log_ndtr(np, self_))
-
-
-special_log_ndtr_default_dense_forms = KnownForms()
-
-
-# special_log_ndtr_default where simple tensors like these were planned before.
-def special_log_ndtr_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_log_ndtr_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_log_ndtr_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        form = special_log_ndtr_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_log_ndtr_default(self)
+        form = special_log_ndtr_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.log_ndtr(np, self_), self_)
+
+
+lgamma_default_forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0))
 
 
 # lgamma(Tensor self) -> Tensor
 def lgamma_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, gamma_kernels.lgamma(np, self_))
-
-
-lgamma_default_dense_forms = KnownForms()
-
-
-# lgamma_default where simple tensors like these were planned before.
-def lgamma_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = lgamma_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = lgamma_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = lgamma_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return lgamma_default(self)
+        form = lgamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.lgamma(np, self_), self_)
+
+
+digamma_default_forms = KnownForms("T", gamma_kernels.digamma, (-1, 0))
 
 
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, gamma_kernels.digamma(np, self_))
-
-
-digamma_default_dense_forms = KnownForms()
-
-
-# digamma_default where simple tensors like these were planned before.
-def digamma_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = digamma_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = digamma_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = digamma_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return digamma_default(self)
+        form = digamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.digamma(np, self_), self_)
+
+
+polygamma_default_forms = KnownForms("VT", gamma_kernels.polygamma, (-1, 0, 1))
 
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
-    (self_,) = plan.operands
-    return new_result(plan, gamma_kernels.polygamma(np, n, self_))
-
-
-polygamma_default_dense_forms = KnownForms()
-
-
-# polygamma_default where simple tensors like these were planned before.
-def polygamma_default_dense(n: int, self: Tensor) -> Tensor:
     self_ = self.array
-    key = (n, self_.shape, self_.dtype)
-    form = polygamma_default_dense_forms.get(key)
+    key = (n, self_.shape, self_.strides, self_.dtype)
+    form = polygamma_default_forms.get(key)
     if form is None:
-        plan = rules.polygamma(n, self_)
-        form = polygamma_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return polygamma_default(n, self)
+        form = polygamma_default_forms.learn(key, rules.polygamma(n, self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
+
+
+special_zeta_default_forms = KnownForms("TT", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
 def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
-
-
-special_zeta_default_dense_forms = KnownForms()
-
-
-# special_zeta_default where simple tensors like these were planned before.
-def special_zeta_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = special_zeta_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
-        form = special_zeta_default_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return special_zeta_default(self, other)
+        form = special_zeta_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
+
+
+special_zeta_self_scalar_forms = KnownForms("NT", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_self_scalar_forms.get(key)
+    if form is None:
+        form = special_zeta_self_scalar_forms.learn(
+            key,
+            rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
+
+
+special_zeta_other_scalar_forms = KnownForms("TN", gamma_kernels.zeta, (-1, 0, 1))
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_zeta_other_scalar_forms.get(key)
+    if form is None:
+        form = special_zeta_other_scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
+
+
+i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
 
 
 # i0(Tensor self) -> Tensor
 def i0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i0(np, self_))
-
-
-i0_default_dense_forms = KnownForms()
-
-
-# i0_default where simple tensors like these were planned before.
-def i0_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = i0_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = i0_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = i0_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return i0_default(self)
+        form = i0_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0(np, self_), self_)
+
+
+special_i0e_default_forms = KnownForms("T", bessel_kernels.i0e, (-1, 0))
 
 
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i0e(np, self_))
-
-
-special_i0e_default_dense_forms = KnownForms()
-
-
-# special_i0e_default where simple tensors like these were planned before.
-def special_i0e_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_i0e_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i0e_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = special_i0e_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_i0e_default(self)
+        form = special_i0e_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0e(np, self_), self_)
+
+
+special_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
 
 
 # special_i1(Tensor self) -> Tensor
 def special_i1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i1(np, self_))
-
-
-special_i1_default_dense_forms = KnownForms()
-
-
-# special_i1_default where simple tensors like these were planned before.
-def special_i1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_i1_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = special_i1_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_i1_default(self)
+        form = special_i1_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
+
+
+special_i1e_default_forms = KnownForms("T", bessel_kernels.i1e, (-1, 0))
 
 
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i1e(np, self_))
-
-
-special_i1e_default_dense_forms = KnownForms()
-
-
-# special_i1e_default where simple tensors like these were planned before.
-def special_i1e_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_i1e_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1e_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = special_i1e_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_i1e_default(self)
+        form = special_i1e_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1e(np, self_), self_)
+
+
+special_modified_bessel_i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
 def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i0(np, self_))
-
-
-special_modified_bessel_i0_default_dense_forms = KnownForms()
-
-
-# special_modified_bessel_i0_default where simple tensors like these were planned before.
-def special_modified_bessel_i0_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_modified_bessel_i0_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i0_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        form = special_modified_bessel_i0_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_modified_bessel_i0_default(self)
+        form = special_modified_bessel_i0_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0(np, self_), self_)
+
+
+special_modified_bessel_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
 
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    return new_result(plan, bessel_kernels.i1(np, self_))
-
-
-special_modified_bessel_i1_default_dense_forms = KnownForms()
-
-
-# special_modified_bessel_i1_default where simple tensors like these were planned before.
-def special_modified_bessel_i1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_modified_bessel_i1_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i1_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        form = special_modified_bessel_i1_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_modified_bessel_i1_default(self)
+        form = special_modified_bessel_i1_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
+
+
+logit_default_forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1))
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
 def logit_default(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.logit(np, self_, eps))
-
-
-logit_default_dense_forms = KnownForms()
-
-
-# logit_default where simple tensors like these were planned before.
-def logit_default_dense(self: Tensor, eps: float | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = logit_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = logit_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = logit_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return logit_default(self, eps)
+        form = logit_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
+
+
+sinc_default_forms = KnownForms("T", elementary_kernels.sinc, (-1, 0))
 
 
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.sinc(np, self_))
-
-
-sinc_default_dense_forms = KnownForms()
-
-
-# sinc_default where simple tensors like these were planned before.
-def sinc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = sinc_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sinc_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
-        form = sinc_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return sinc_default(self)
+        form = sinc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sinc(np, self_), self_)
+
+
+special_entr_default_forms = KnownForms("T", elementary_kernels.entr, (-1, 0))
 
 
 # special_entr(Tensor self) -> Tensor
 def special_entr_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.entr(np, self_))
-
-
-special_entr_default_dense_forms = KnownForms()
-
-
-# special_entr_default where simple tensors like these were planned before.
-def special_entr_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = special_entr_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_entr_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        form = special_entr_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return special_entr_default(self)
+        form = special_entr_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.entr(np, self_), self_)
+
+
+xlogy_Tensor_forms = KnownForms("TT", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
 def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
-
-
-xlogy_Tensor_dense_forms = KnownForms()
-
-
-# xlogy_Tensor where simple tensors like these were planned before.
-def xlogy_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = xlogy_Tensor_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = xlogy_Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
-        form = xlogy_Tensor_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return xlogy_Tensor(self, other)
+        form = xlogy_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlogy(np, self_, other_), self_, other_)
+
+
+xlogy__Tensor_forms = KnownForms()
 
 
 # xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = xlogy__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        xlogy__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.xlogy(np, self_, other_), target)
     return self
+
+
+xlogy_OutTensor_forms = KnownForms()
 
 
 # xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = xlogy_OutTensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        xlogy_OutTensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(np, self_, other_), target)
     return out
+
+
+xlogy_Scalar_Self_forms = KnownForms("NT", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
 def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = xlogy_Scalar_Self_forms.get(key)
+    if form is None:
+        form = xlogy_Scalar_Self_forms.learn(
+            key,
+            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.xlogy(np, self, other_), other_)
+
+
+xlogy_OutScalar_Self_forms = KnownForms()
 
 
 # xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = xlogy_OutScalar_Self_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        xlogy_OutScalar_Self_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(np, self_, other_), target)
     return out
+
+
+xlogy_Scalar_Other_forms = KnownForms("TN", elementary_kernels.xlogy, (-1, 0, 1))
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
 def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = xlogy_Scalar_Other_forms.get(key)
+    if form is None:
+        form = xlogy_Scalar_Other_forms.learn(
+            key,
+            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.xlogy(np, self_, other), self_)
+
+
+xlogy__Scalar_Other_forms = KnownForms()
 
 
 # xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = xlogy__Scalar_Other_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        xlogy__Scalar_Other_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.xlogy(np, self_, other_), target)
     return self
+
+
+xlogy_OutScalar_Other_forms = KnownForms()
 
 
 # xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = xlogy_OutScalar_Other_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        xlogy_OutScalar_Other_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(np, self_, other_), target)
     return out
 
 
+special_xlog1py_default_forms = KnownForms("TT", elementary_kernels.xlog1py, (-1, 0, 1))
+
+
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
 def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
-
-
-special_xlog1py_default_dense_forms = KnownForms()
-
-
-# special_xlog1py_default where simple tensors like these were planned before.
-def special_xlog1py_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    key = (self_.shape, self_.dtype, other_.shape, other_.dtype)
-    form = special_xlog1py_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = special_xlog1py_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
-        form = special_xlog1py_default_dense_forms.learn(key, plan, self_, other_)
-    if not form:
-        return special_xlog1py_default(self, other)
+        form = special_xlog1py_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
+
+
+special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1))
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_xlog1py_self_scalar_forms.get(key)
+    if form is None:
+        form = special_xlog1py_self_scalar_forms.learn(
+            key,
+            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.xlog1py(np, self, other_), other_)
+
+
+special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1))
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_xlog1py_other_scalar_forms.get(key)
+    if form is None:
+        form = special_xlog1py_other_scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.xlog1py(np, self_, other), self_)
+
+
+erf_out_forms = KnownForms()
 
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erf_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erf_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
     return out
+
+
+erf__forms = KnownForms()
 
 
 # erf_(Tensor(a!) self) -> Tensor(a!)
 def erf_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erf__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erf__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
     return self
 
 
+erfc_out_forms = KnownForms()
+
+
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfc_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
     return out
+
+
+erfc__forms = KnownForms()
 
 
 # erfc_(Tensor(a!) self) -> Tensor(a!)
 def erfc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfc__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfc__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
     return self
 
 
+erfinv_out_forms = KnownForms()
+
+
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfinv_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfinv_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
     return out
 
 
+erfinv__forms = KnownForms()
+
+
 # erfinv_(Tensor(a!) self) -> Tensor(a!)
 def erfinv_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfinv__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfinv__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
     return self
 
 
+special_erfcx_out_forms = KnownForms()
+
+
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_erfcx_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_erfcx_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfcx(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_ndtri_out_forms = KnownForms()
+
+
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_ndtri_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_ndtri_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.ndtri(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_log_ndtr_out_forms = KnownForms()
+
+
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_log_ndtr_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_log_ndtr_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.log_ndtr(np, self_, out=plan.out(target)), target)
     return out
 
 
+lgamma_out_forms = KnownForms()
+
+
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = lgamma_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        lgamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
     return out
+
+
+lgamma__forms = KnownForms()
 
 
 # lgamma_(Tensor(a!) self) -> Tensor(a!)
 def lgamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = lgamma__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        lgamma__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
     return self
 
 
+digamma_out_forms = KnownForms()
+
+
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = digamma_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        digamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
     return out
 
 
+digamma__forms = KnownForms()
+
+
 # digamma_(Tensor(a!) self) -> Tensor(a!)
 def digamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = digamma__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        digamma__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
     return self
 
 
+polygamma_out_forms = KnownForms()
+
+
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
+    self_ = self.array
+    key = (n, self_.shape, self_.strides, self_.dtype)
+    form = polygamma_out_forms.get(key)
+    if form is None:
+        plan = rules.polygamma(n, self_)
+        polygamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.polygamma(np, n, self_, out=plan.out(target)), target)
     return out
 
 
+special_zeta_out_forms = KnownForms()
+
+
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
+        special_zeta_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+special_zeta_self_scalar_out_forms = KnownForms()
 
 
 # special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_self_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64")
+        special_zeta_self_scalar_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+special_zeta_other_scalar_out_forms = KnownForms()
 
 
 # special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_zeta_other_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64")
+        special_zeta_other_scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
+i0_out_forms = KnownForms()
+
+
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = i0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        i0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
     return out
 
 
+i0__forms = KnownForms()
+
+
 # i0_(Tensor(a!) self) -> Tensor(a!)
 def i0_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = i0__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        i0__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
     return self
 
 
+special_i0e_out_forms = KnownForms()
+
+
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i0e_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i0e_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0e(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_i1_out_forms = KnownForms()
+
+
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_i1e_out_forms = KnownForms()
+
+
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1e_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i1e_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1e(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_modified_bessel_i0_out_forms = KnownForms()
+
+
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_i0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
     return out
 
 
+special_modified_bessel_i1_out_forms = KnownForms()
+
+
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_i1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
     return out
 
 
+logit_out_forms = KnownForms()
+
+
 # logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
 def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = logit_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        logit_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
     return out
+
+
+logit__forms = KnownForms()
 
 
 # logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
 def logit_(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = logit__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        logit__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
     return self
 
 
+sinc_out_forms = KnownForms()
+
+
 # sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sinc_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sinc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.sinc(np, self_), target)
     return out
 
 
+sinc__forms = KnownForms()
+
+
 # sinc_(Tensor(a!) self) -> Tensor(a!)
 def sinc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sinc__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sinc__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.sinc(np, self_), target)
     return self
 
 
+special_entr_out_forms = KnownForms()
+
+
 # special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_entr_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_entr_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.entr(np, self_), target)
     return out
 
 
+special_xlog1py_out_forms = KnownForms()
+
+
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = special_xlog1py_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        special_xlog1py_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(np, self_, other_), target)
     return out
+
+
+special_xlog1py_self_scalar_out_forms = KnownForms()
 
 
 # special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_xlog1py_self_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        special_xlog1py_self_scalar_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(np, self_, other_), target)
     return out
 
 
+special_xlog1py_other_scalar_out_forms = KnownForms()
+
+
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_xlog1py_other_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        special_xlog1py_other_scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(np, self_, other_), target)

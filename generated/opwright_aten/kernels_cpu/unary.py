@@ -9,7 +9,18 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -19,12 +30,20 @@ DTYPES_IUF = plain_dtypes("iuf")
 DTYPES_IUFC = plain_dtypes("iufc")
 
 
+neg_default_forms = KnownForms("T", np.negative, (0,))
+
+
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
-        (self_,) = plan.operands
-        return new_result(plan, np.negative(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = neg_default_forms.get(key)
+        if form is None:
+            form = neg_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating complex"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.negative(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::neg", "CPU")
         raise
@@ -63,12 +82,24 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
     return neg_default(wrap(self)).array
 
 
+abs_default_forms = KnownForms("T", np.absolute, (0,))
+
+
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-        (self_,) = plan.operands
-        return new_result(plan, np.absolute(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = abs_default_forms.get(key)
+        if form is None:
+            form = abs_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.absolute(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::abs", "CPU")
         raise
@@ -111,12 +142,20 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
     return abs_default(wrap(self)).array
 
 
+exp_default_forms = KnownForms("T", np.exp, (0,))
+
+
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.exp(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_default_forms.get(key)
+        if form is None:
+            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.exp(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::exp", "CPU")
         raise
@@ -159,12 +198,20 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     return exp_default(wrap(self)).array
 
 
+expm1_default_forms = KnownForms("T", np.expm1, (0,))
+
+
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.expm1(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = expm1_default_forms.get(key)
+        if form is None:
+            form = expm1_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.expm1(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::expm1", "CPU")
         raise
@@ -207,12 +254,20 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
     return expm1_default(wrap(self)).array
 
 
+log_default_forms = KnownForms("T", np.log, (0,))
+
+
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.log(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log_default_forms.get(key)
+        if form is None:
+            form = log_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::log", "CPU")
         raise
@@ -255,12 +310,20 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
     return log_default(wrap(self)).array
 
 
+log1p_default_forms = KnownForms("T", np.log1p, (0,))
+
+
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.log1p(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log1p_default_forms.get(key)
+        if form is None:
+            form = log1p_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log1p(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::log1p", "CPU")
         raise
@@ -303,12 +366,20 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
     return log1p_default(wrap(self)).array
 
 
+log2_default_forms = KnownForms("T", np.log2, (0,))
+
+
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.log2(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log2_default_forms.get(key)
+        if form is None:
+            form = log2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log2(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::log2", "CPU")
         raise
@@ -351,12 +422,20 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
     return log2_default(wrap(self)).array
 
 
+sqrt_default_forms = KnownForms("T", np.sqrt, (0,))
+
+
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.sqrt(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sqrt_default_forms.get(key)
+        if form is None:
+            form = sqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sqrt(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::sqrt", "CPU")
         raise
@@ -399,12 +478,20 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     return sqrt_default(wrap(self)).array
 
 
+sin_default_forms = KnownForms("T", np.sin, (0,))
+
+
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.sin(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sin_default_forms.get(key)
+        if form is None:
+            form = sin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sin(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::sin", "CPU")
         raise
@@ -447,12 +534,20 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
     return sin_default(wrap(self)).array
 
 
+cos_default_forms = KnownForms("T", np.cos, (0,))
+
+
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.cos(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cos_default_forms.get(key)
+        if form is None:
+            form = cos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.cos(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::cos", "CPU")
         raise
@@ -495,12 +590,20 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
     return cos_default(wrap(self)).array
 
 
+tan_default_forms = KnownForms("T", np.tan, (0,))
+
+
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.tan(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tan_default_forms.get(key)
+        if form is None:
+            form = tan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.tan(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::tan", "CPU")
         raise
@@ -543,12 +646,20 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
     return tan_default(wrap(self)).array
 
 
+tanh_default_forms = KnownForms("T", np.tanh, (0,))
+
+
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.tanh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tanh_default_forms.get(key)
+        if form is None:
+            form = tanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.tanh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::tanh", "CPU")
         raise
@@ -591,12 +702,20 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
     return tanh_default(wrap(self)).array
 
 
+reciprocal_default_forms = KnownForms("T", np.reciprocal, (0,))
+
+
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.reciprocal(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = reciprocal_default_forms.get(key)
+        if form is None:
+            form = reciprocal_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.reciprocal(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::reciprocal", "CPU")
         raise
@@ -639,12 +758,20 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     return reciprocal_default(wrap(self)).array
 
 
+rsqrt_default_forms = KnownForms()
+
+
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.reciprocal(np.sqrt(self_)))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rsqrt_default_forms.get(key)
+        if form is None:
+            form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.reciprocal(np.sqrt(self_)), self_)
     except Exception as error:
         name_kernel(error, "aten::rsqrt", "CPU")
         raise
@@ -687,35 +814,35 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     return rsqrt_default(wrap(self)).array
 
 
+sigmoid_default_forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0))
+
+
 # sigmoid(Tensor self) -> Tensor
 def sigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.sigmoid(np, self_))
-
-
-sigmoid_default_dense_forms = KnownForms()
-
-
-# sigmoid_default where simple tensors like these were planned before.
-def sigmoid_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = sigmoid_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sigmoid_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
-        form = sigmoid_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return sigmoid_default(self)
+        form = sigmoid_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
+
+
+floor_default_forms = KnownForms("T", np.floor, (0,))
 
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.floor(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = floor_default_forms.get(key)
+        if form is None:
+            form = floor_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.floor(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::floor", "CPU")
         raise
@@ -758,12 +885,20 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
     return floor_default(wrap(self)).array
 
 
+ceil_default_forms = KnownForms("T", np.ceil, (0,))
+
+
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.ceil(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = ceil_default_forms.get(key)
+        if form is None:
+            form = ceil_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.ceil(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::ceil", "CPU")
         raise
@@ -806,12 +941,20 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
     return ceil_default(wrap(self)).array
 
 
+trunc_default_forms = KnownForms("T", np.trunc, (0,))
+
+
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.trunc(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trunc_default_forms.get(key)
+        if form is None:
+            form = trunc_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.trunc(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::trunc", "CPU")
         raise
@@ -854,81 +997,65 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
     return trunc_default(wrap(self)).array
 
 
+round_default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0))
+
+
 # round(Tensor self) -> Tensor
 def round_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.round_half_even(np, self_))
-
-
-round_default_dense_forms = KnownForms()
-
-
-# round_default where simple tensors like these were planned before.
-def round_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = round_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
-        form = round_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return round_default(self)
+        form = round_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
+
+
+round_decimals_forms = KnownForms("T.", arithmetic_kernels.round_to_decimals, (-1, 0, 1))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.round_to_decimals(np, self_, decimals))
-
-
-round_decimals_dense_forms = KnownForms()
-
-
-# round_decimals where simple tensors like these were planned before.
-def round_decimals_dense(self: Tensor, decimals: int) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = round_decimals_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_decimals_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = round_decimals_dense_forms.learn(key, plan, self_)
-    if not form:
-        return round_decimals(self, decimals)
+        form = round_decimals_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
+
+
+sign_default_forms = KnownForms("T", arithmetic_kernels.sign, (-1, 0))
 
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.sign(np, self_))
-
-
-sign_default_dense_forms = KnownForms()
-
-
-# sign_default where simple tensors like these were planned before.
-def sign_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = sign_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sign_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="bool integer floating")
-        form = sign_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return sign_default(self)
+        form = sign_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sign(np, self_), self_)
+
+
+asin_default_forms = KnownForms("T", np.arcsin, (0,))
 
 
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arcsin(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asin_default_forms.get(key)
+        if form is None:
+            form = asin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arcsin(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::asin", "CPU")
         raise
@@ -971,12 +1098,20 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
     return asin_default(wrap(self)).array
 
 
+acos_default_forms = KnownForms("T", np.arccos, (0,))
+
+
 # acos(Tensor self) -> Tensor
 def acos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arccos(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acos_default_forms.get(key)
+        if form is None:
+            form = acos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arccos(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::acos", "CPU")
         raise
@@ -1019,12 +1154,20 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
     return acos_default(wrap(self)).array
 
 
+atan_default_forms = KnownForms("T", np.arctan, (0,))
+
+
 # atan(Tensor self) -> Tensor
 def atan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arctan(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atan_default_forms.get(key)
+        if form is None:
+            form = atan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arctan(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::atan", "CPU")
         raise
@@ -1067,12 +1210,20 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
     return atan_default(wrap(self)).array
 
 
+sinh_default_forms = KnownForms("T", np.sinh, (0,))
+
+
 # sinh(Tensor self) -> Tensor
 def sinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.sinh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sinh_default_forms.get(key)
+        if form is None:
+            form = sinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sinh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::sinh", "CPU")
         raise
@@ -1115,12 +1266,20 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
     return sinh_default(wrap(self)).array
 
 
+cosh_default_forms = KnownForms("T", np.cosh, (0,))
+
+
 # cosh(Tensor self) -> Tensor
 def cosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.cosh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cosh_default_forms.get(key)
+        if form is None:
+            form = cosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.cosh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::cosh", "CPU")
         raise
@@ -1163,12 +1322,20 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
     return cosh_default(wrap(self)).array
 
 
+asinh_default_forms = KnownForms("T", np.arcsinh, (0,))
+
+
 # asinh(Tensor self) -> Tensor
 def asinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arcsinh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asinh_default_forms.get(key)
+        if form is None:
+            form = asinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arcsinh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::asinh", "CPU")
         raise
@@ -1211,12 +1378,20 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
     return asinh_default(wrap(self)).array
 
 
+acosh_default_forms = KnownForms("T", np.arccosh, (0,))
+
+
 # acosh(Tensor self) -> Tensor
 def acosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arccosh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acosh_default_forms.get(key)
+        if form is None:
+            form = acosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arccosh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::acosh", "CPU")
         raise
@@ -1259,12 +1434,20 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
     return acosh_default(wrap(self)).array
 
 
+atanh_default_forms = KnownForms("T", np.arctanh, (0,))
+
+
 # atanh(Tensor self) -> Tensor
 def atanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.arctanh(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atanh_default_forms.get(key)
+        if form is None:
+            form = atanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arctanh(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::atanh", "CPU")
         raise
@@ -1307,35 +1490,35 @@ def atanh_default_arrays(self: NDArray[Any]) -> Any:
     return atanh_default(wrap(self)).array
 
 
+exp2_default_forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0))
+
+
 # exp2(Tensor self) -> Tensor
 def exp2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.exp2(np, self_))
-
-
-exp2_default_dense_forms = KnownForms()
-
-
-# exp2_default where simple tensors like these were planned before.
-def exp2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = exp2_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = exp2_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
-        form = exp2_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return exp2_default(self)
+        form = exp2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
+
+
+log10_default_forms = KnownForms("T", np.log10, (0,))
 
 
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.log10(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log10_default_forms.get(key)
+        if form is None:
+            form = log10_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log10(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::log10", "CPU")
         raise
@@ -1378,12 +1561,24 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
     return log10_default(wrap(self)).array
 
 
+deg2rad_default_forms = KnownForms()
+
+
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.multiply(self_, 0.017453292519943295))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = deg2rad_default_forms.get(key)
+        if form is None:
+            form = deg2rad_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.multiply(self_, 0.017453292519943295), self_)
     except Exception as error:
         name_kernel(error, "aten::deg2rad", "CPU")
         raise
@@ -1422,12 +1617,24 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     return deg2rad_default(wrap(self)).array
 
 
+rad2deg_default_forms = KnownForms()
+
+
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.multiply(self_, 57.29577951308232))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rad2deg_default_forms.get(key)
+        if form is None:
+            form = rad2deg_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.multiply(self_, 57.29577951308232), self_)
     except Exception as error:
         name_kernel(error, "aten::rad2deg", "CPU")
         raise
@@ -1466,193 +1673,170 @@ def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     return rad2deg_default(wrap(self)).array
 
 
+frac_default_forms = KnownForms("T", elementary_kernels.fractional_part, (-1, 0))
+
+
 # frac(Tensor self) -> Tensor
 def frac_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.fractional_part(np, self_))
-
-
-frac_default_dense_forms = KnownForms()
-
-
-# frac_default where simple tensors like these were planned before.
-def frac_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = frac_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frac_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        form = frac_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return frac_default(self)
+        form = frac_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
+
+
+sgn_default_forms = KnownForms("T", elementary_kernels.sgn, (-1, 0))
 
 
 # sgn(Tensor self) -> Tensor
 def sgn_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.sgn(np, self_))
-
-
-sgn_default_dense_forms = KnownForms()
-
-
-# sgn_default where simple tensors like these were planned before.
-def sgn_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = sgn_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sgn_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
-        form = sgn_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return sgn_default(self)
+        form = sgn_default_forms.learn(key, rules.pointwise(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sgn(np, self_), self_)
+
+
+angle_default_forms = KnownForms("T", elementary_kernels.angle, (-1, 0))
 
 
 # angle(Tensor self) -> Tensor
 def angle_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.angle(np, self_))
-
-
-angle_default_dense_forms = KnownForms()
-
-
-# angle_default where simple tensors like these were planned before.
-def angle_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = angle_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = angle_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_and_complex_to_float")
-        form = angle_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return angle_default(self)
+        form = angle_default_forms.learn(key, rules.pointwise(self_, kind="int_and_complex_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.angle(np, self_), self_)
+
+
+_conj_physical_default_forms = KnownForms("T", elementary_kernels.conjugate, (-1, 0))
 
 
 # _conj_physical(Tensor self) -> Tensor
 def _conj_physical_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.conjugate(np, self_))
-
-
-_conj_physical_default_dense_forms = KnownForms()
-
-
-# _conj_physical_default where simple tensors like these were planned before.
-def _conj_physical_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = _conj_physical_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = _conj_physical_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
-        form = _conj_physical_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _conj_physical_default(self)
+        form = _conj_physical_default_forms.learn(key, rules.pointwise(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.conjugate(np, self_), self_)
+
+
+nan_to_num_default_forms = KnownForms("T...", elementary_kernels.nan_to_num, (-1, 0, 1, 2, 3))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf))
-
-
-nan_to_num_default_dense_forms = KnownForms()
-
-
-# nan_to_num_default where simple tensors like these were planned before.
-def nan_to_num_default_dense(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype)
-    form = nan_to_num_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nan_to_num_default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="no_opmath")
-        form = nan_to_num_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return nan_to_num_default(self, nan, posinf, neginf)
+        form = nan_to_num_default_forms.learn(key, rules.pointwise(self_, kind="no_opmath"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
+
+
+conj_physical__forms = KnownForms()
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
 def conj_physical_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = conj_physical__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        conj_physical__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.conjugate(np, self_), target)
     return self
 
 
+conj_physical_out_forms = KnownForms()
+
+
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = conj_physical_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        conj_physical_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(np, self_), target)
     return out
 
 
+complex_default_forms = KnownForms("TT", elementary_kernels.complex_of_parts, (-1, 0, 1))
+
+
 # complex(Tensor real, Tensor imag) -> Tensor
 def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
-    real_, imag_ = plan.operands
-    return new_result(plan, elementary_kernels.complex_of_parts(np, real_, imag_))
-
-
-complex_default_dense_forms = KnownForms()
-
-
-# complex_default where simple tensors like these were planned before.
-def complex_default_dense(real: Tensor, imag: Tensor) -> Tensor:
     real_ = real.array
     imag_ = imag.array
-    key = (real_.shape, real_.dtype, imag_.shape, imag_.dtype)
-    form = complex_default_dense_forms.get(key)
+    key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
+    form = complex_default_forms.get(key)
     if form is None:
-        plan = rules.complex_of(real_, imag_, accepts="float16 float32 float64")
-        form = complex_default_dense_forms.learn(key, plan, real_, imag_)
-    if not form:
-        return complex_default(real, imag)
+        form = complex_default_forms.learn(
+            key,
+            rules.complex_of(real_, imag_, accepts="float16 float32 float64"),
+            real_,
+            imag_,
+        )
+    if form.casts:
+        real_, imag_ = cast_operands(form, (real_, imag_))
     return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
+
+
+polar_default_forms = KnownForms("TT", elementary_kernels.complex_of_polar, (-1, 0, 1))
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
-    abs_, angle_ = plan.operands
-    return new_result(plan, elementary_kernels.complex_of_polar(np, abs_, angle_))
-
-
-polar_default_dense_forms = KnownForms()
-
-
-# polar_default where simple tensors like these were planned before.
-def polar_default_dense(abs: Tensor, angle: Tensor) -> Tensor:
     abs_ = abs.array
     angle_ = angle.array
-    key = (abs_.shape, abs_.dtype, angle_.shape, angle_.dtype)
-    form = polar_default_dense_forms.get(key)
+    key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
+    form = polar_default_forms.get(key)
     if form is None:
-        plan = rules.complex_of(abs_, angle_, accepts="float32 float64")
-        form = polar_default_dense_forms.learn(key, plan, abs_, angle_)
-    if not form:
-        return polar_default(abs, angle)
+        form = polar_default_forms.learn(key, rules.complex_of(abs_, angle_, accepts="float32 float64"), abs_, angle_)
+    if form.casts:
+        abs_, angle_ = cast_operands(form, (abs_, angle_))
     return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
+
+
+relu_default_forms = KnownForms()
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, np.maximum(self_, 0))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = relu_default_forms.get(key)
+        if form is None:
+            form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.maximum(self_, 0), self_)
     except Exception as error:
         name_kernel(error, "aten::relu", "CPU")
         raise
@@ -1691,33 +1875,35 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
     return relu_default(wrap(self)).array
 
 
+gelu_default_forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1))
+
+
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.gelu(np, self_, approximate))
-
-
-gelu_default_dense_forms = KnownForms()
-
-
-# gelu_default where simple tensors like these were planned before.
-def gelu_default_dense(self: Tensor, approximate: str) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, approximate)
-    form = gelu_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, approximate)
+    form = gelu_default_forms.get(key)
     if form is None:
-        plan = rules.gelu(self_, approximate)
-        form = gelu_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return gelu_default(self, approximate)
+        form = gelu_default_forms.learn(key, rules.gelu(self_, approximate), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
+
+
+neg_out_forms = KnownForms()
 
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = neg_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating complex")
+            neg_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.negative(self_, out=plan.out(target)), target)
@@ -1727,10 +1913,20 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+neg__forms = KnownForms()
+
+
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = neg__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating complex")
+            neg__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.negative(self_, out=plan.out(target)), target)
@@ -1754,10 +1950,20 @@ def neg__dense(self: Tensor) -> Tensor:
     return neg_(self)
 
 
+abs_out_forms = KnownForms()
+
+
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = abs_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            abs_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.absolute(self_, out=plan.out(target)), target)
@@ -1767,10 +1973,20 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+abs__forms = KnownForms()
+
+
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = abs__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            abs__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.absolute(self_, out=plan.out(target)), target)
@@ -1794,10 +2010,20 @@ def abs__dense(self: Tensor) -> Tensor:
     return abs_(self)
 
 
+exp_out_forms = KnownForms()
+
+
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.exp(self_, out=plan.out(target)), target)
@@ -1807,10 +2033,20 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+exp__forms = KnownForms()
+
+
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.exp(self_, out=plan.out(target)), target)
@@ -1834,10 +2070,20 @@ def exp__dense(self: Tensor) -> Tensor:
     return exp_(self)
 
 
+expm1_out_forms = KnownForms()
+
+
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = expm1_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            expm1_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.expm1(self_, out=plan.out(target)), target)
@@ -1847,10 +2093,20 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+expm1__forms = KnownForms()
+
+
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = expm1__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            expm1__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.expm1(self_, out=plan.out(target)), target)
@@ -1874,10 +2130,20 @@ def expm1__dense(self: Tensor) -> Tensor:
     return expm1_(self)
 
 
+log_out_forms = KnownForms()
+
+
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.log(self_, out=plan.out(target)), target)
@@ -1887,10 +2153,20 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+log__forms = KnownForms()
+
+
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.log(self_, out=plan.out(target)), target)
@@ -1914,10 +2190,20 @@ def log__dense(self: Tensor) -> Tensor:
     return log_(self)
 
 
+log1p_out_forms = KnownForms()
+
+
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log1p_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log1p_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.log1p(self_, out=plan.out(target)), target)
@@ -1927,10 +2213,20 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+log1p__forms = KnownForms()
+
+
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log1p__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log1p__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.log1p(self_, out=plan.out(target)), target)
@@ -1954,10 +2250,20 @@ def log1p__dense(self: Tensor) -> Tensor:
     return log1p_(self)
 
 
+log2_out_forms = KnownForms()
+
+
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log2_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log2_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.log2(self_, out=plan.out(target)), target)
@@ -1967,10 +2273,20 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+log2__forms = KnownForms()
+
+
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log2__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log2__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.log2(self_, out=plan.out(target)), target)
@@ -1994,10 +2310,20 @@ def log2__dense(self: Tensor) -> Tensor:
     return log2_(self)
 
 
+sqrt_out_forms = KnownForms()
+
+
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sqrt_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sqrt_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.sqrt(self_, out=plan.out(target)), target)
@@ -2007,10 +2333,20 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+sqrt__forms = KnownForms()
+
+
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sqrt__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sqrt__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.sqrt(self_, out=plan.out(target)), target)
@@ -2034,10 +2370,20 @@ def sqrt__dense(self: Tensor) -> Tensor:
     return sqrt_(self)
 
 
+sin_out_forms = KnownForms()
+
+
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sin_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sin_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.sin(self_, out=plan.out(target)), target)
@@ -2047,10 +2393,20 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+sin__forms = KnownForms()
+
+
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sin__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sin__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.sin(self_, out=plan.out(target)), target)
@@ -2074,10 +2430,20 @@ def sin__dense(self: Tensor) -> Tensor:
     return sin_(self)
 
 
+cos_out_forms = KnownForms()
+
+
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cos_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            cos_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.cos(self_, out=plan.out(target)), target)
@@ -2087,10 +2453,20 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+cos__forms = KnownForms()
+
+
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cos__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            cos__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.cos(self_, out=plan.out(target)), target)
@@ -2114,10 +2490,20 @@ def cos__dense(self: Tensor) -> Tensor:
     return cos_(self)
 
 
+tan_out_forms = KnownForms()
+
+
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tan_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            tan_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.tan(self_, out=plan.out(target)), target)
@@ -2127,10 +2513,20 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+tan__forms = KnownForms()
+
+
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tan__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            tan__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.tan(self_, out=plan.out(target)), target)
@@ -2154,10 +2550,20 @@ def tan__dense(self: Tensor) -> Tensor:
     return tan_(self)
 
 
+tanh_out_forms = KnownForms()
+
+
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tanh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            tanh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.tanh(self_, out=plan.out(target)), target)
@@ -2167,10 +2573,20 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+tanh__forms = KnownForms()
+
+
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tanh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            tanh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.tanh(self_, out=plan.out(target)), target)
@@ -2194,10 +2610,20 @@ def tanh__dense(self: Tensor) -> Tensor:
     return tanh_(self)
 
 
+reciprocal_out_forms = KnownForms()
+
+
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = reciprocal_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            reciprocal_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.reciprocal(self_, out=plan.out(target)), target)
@@ -2207,10 +2633,20 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+reciprocal__forms = KnownForms()
+
+
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = reciprocal__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            reciprocal__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.reciprocal(self_, out=plan.out(target)), target)
@@ -2234,10 +2670,20 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     return reciprocal_(self)
 
 
+rsqrt_out_forms = KnownForms()
+
+
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rsqrt_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            rsqrt_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
@@ -2247,10 +2693,20 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+rsqrt__forms = KnownForms()
+
+
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rsqrt__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            rsqrt__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
@@ -2274,28 +2730,58 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     return rsqrt_(self)
 
 
+sigmoid_out_forms = KnownForms()
+
+
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sigmoid_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sigmoid_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sigmoid(np, self_, out=plan.out(target)), target)
     return out
 
 
+sigmoid__forms = KnownForms()
+
+
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
 def sigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sigmoid__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sigmoid__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sigmoid(np, self_, out=plan.out(target)), target)
     return self
 
 
+floor_out_forms = KnownForms()
+
+
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = floor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            floor_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.floor(self_, out=plan.out(target)), target)
@@ -2305,10 +2791,20 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+floor__forms = KnownForms()
+
+
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = floor__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            floor__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.floor(self_, out=plan.out(target)), target)
@@ -2332,10 +2828,20 @@ def floor__dense(self: Tensor) -> Tensor:
     return floor_(self)
 
 
+ceil_out_forms = KnownForms()
+
+
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = ceil_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            ceil_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.ceil(self_, out=plan.out(target)), target)
@@ -2345,10 +2851,20 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+ceil__forms = KnownForms()
+
+
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = ceil__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            ceil__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.ceil(self_, out=plan.out(target)), target)
@@ -2372,10 +2888,20 @@ def ceil__dense(self: Tensor) -> Tensor:
     return ceil_(self)
 
 
+trunc_out_forms = KnownForms()
+
+
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trunc_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            trunc_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.trunc(self_, out=plan.out(target)), target)
@@ -2385,10 +2911,20 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+trunc__forms = KnownForms()
+
+
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trunc__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            trunc__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.trunc(self_, out=plan.out(target)), target)
@@ -2412,64 +2948,134 @@ def trunc__dense(self: Tensor) -> Tensor:
     return trunc_(self)
 
 
+round_out_forms = KnownForms()
+
+
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="integer floating")
+        round_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_half_even(np, self_, out=plan.out(target)), target)
     return out
+
+
+round__default_forms = KnownForms()
 
 
 # round_(Tensor(a!) self) -> Tensor(a!)
 def round__default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round__default_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="integer floating")
+        round__default_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_half_even(np, self_, out=plan.out(target)), target)
     return self
 
 
+round_decimals_out_forms = KnownForms()
+
+
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
 def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_decimals_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        round_decimals_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_to_decimals(np, self_, decimals, out=plan.out(target)), target)
     return out
+
+
+round__decimals_forms = KnownForms()
 
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 def round__decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round__decimals_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        round__decimals_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_to_decimals(np, self_, decimals, out=plan.out(target)), target)
     return self
 
 
+sign_out_forms = KnownForms()
+
+
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sign_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="bool integer floating")
+        sign_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sign(np, self_, out=plan.out(target)), target)
     return out
 
 
+sign__forms = KnownForms()
+
+
 # sign_(Tensor(a!) self) -> Tensor(a!)
 def sign_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sign__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="bool integer floating")
+        sign__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sign(np, self_, out=plan.out(target)), target)
     return self
+
+
+asin_out_forms = KnownForms()
 
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asin_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            asin_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arcsin(self_, out=plan.out(target)), target)
@@ -2479,10 +3085,20 @@ def asin_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+asin__forms = KnownForms()
+
+
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asin__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            asin__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arcsin(self_, out=plan.out(target)), target)
@@ -2506,10 +3122,20 @@ def asin__dense(self: Tensor) -> Tensor:
     return asin_(self)
 
 
+acos_out_forms = KnownForms()
+
+
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acos_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            acos_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arccos(self_, out=plan.out(target)), target)
@@ -2519,10 +3145,20 @@ def acos_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+acos__forms = KnownForms()
+
+
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acos__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            acos__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arccos(self_, out=plan.out(target)), target)
@@ -2546,10 +3182,20 @@ def acos__dense(self: Tensor) -> Tensor:
     return acos_(self)
 
 
+atan_out_forms = KnownForms()
+
+
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atan_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            atan_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arctan(self_, out=plan.out(target)), target)
@@ -2559,10 +3205,20 @@ def atan_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+atan__forms = KnownForms()
+
+
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atan__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            atan__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arctan(self_, out=plan.out(target)), target)
@@ -2586,10 +3242,20 @@ def atan__dense(self: Tensor) -> Tensor:
     return atan_(self)
 
 
+sinh_out_forms = KnownForms()
+
+
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sinh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sinh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.sinh(self_, out=plan.out(target)), target)
@@ -2599,10 +3265,20 @@ def sinh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+sinh__forms = KnownForms()
+
+
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sinh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            sinh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.sinh(self_, out=plan.out(target)), target)
@@ -2626,10 +3302,20 @@ def sinh__dense(self: Tensor) -> Tensor:
     return sinh_(self)
 
 
+cosh_out_forms = KnownForms()
+
+
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cosh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            cosh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.cosh(self_, out=plan.out(target)), target)
@@ -2639,10 +3325,20 @@ def cosh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+cosh__forms = KnownForms()
+
+
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cosh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            cosh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.cosh(self_, out=plan.out(target)), target)
@@ -2666,10 +3362,20 @@ def cosh__dense(self: Tensor) -> Tensor:
     return cosh_(self)
 
 
+asinh_out_forms = KnownForms()
+
+
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asinh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            asinh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arcsinh(self_, out=plan.out(target)), target)
@@ -2679,10 +3385,20 @@ def asinh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+asinh__forms = KnownForms()
+
+
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asinh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            asinh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arcsinh(self_, out=plan.out(target)), target)
@@ -2706,10 +3422,20 @@ def asinh__dense(self: Tensor) -> Tensor:
     return asinh_(self)
 
 
+acosh_out_forms = KnownForms()
+
+
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acosh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            acosh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arccosh(self_, out=plan.out(target)), target)
@@ -2719,10 +3445,20 @@ def acosh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+acosh__forms = KnownForms()
+
+
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acosh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            acosh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arccosh(self_, out=plan.out(target)), target)
@@ -2746,10 +3482,20 @@ def acosh__dense(self: Tensor) -> Tensor:
     return acosh_(self)
 
 
+atanh_out_forms = KnownForms()
+
+
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atanh_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            atanh_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.arctanh(self_, out=plan.out(target)), target)
@@ -2759,10 +3505,20 @@ def atanh_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+atanh__forms = KnownForms()
+
+
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atanh__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            atanh__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.arctanh(self_, out=plan.out(target)), target)
@@ -2786,28 +3542,58 @@ def atanh__dense(self: Tensor) -> Tensor:
     return atanh_(self)
 
 
+exp2_out_forms = KnownForms()
+
+
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = exp2_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        exp2_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.exp2(np, self_, out=plan.out(target)), target)
     return out
 
 
+exp2__forms = KnownForms()
+
+
 # exp2_(Tensor(a!) self) -> Tensor(a!)
 def exp2_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = exp2__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        exp2__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.exp2(np, self_, out=plan.out(target)), target)
     return self
 
 
+log10_out_forms = KnownForms()
+
+
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log10_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log10_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.log10(self_, out=plan.out(target)), target)
@@ -2817,10 +3603,20 @@ def log10_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+log10__forms = KnownForms()
+
+
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log10__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            log10__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.log10(self_, out=plan.out(target)), target)
@@ -2844,10 +3640,20 @@ def log10__dense(self: Tensor) -> Tensor:
     return log10_(self)
 
 
+deg2rad_out_forms = KnownForms()
+
+
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = deg2rad_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            deg2rad_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2857,10 +3663,20 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+deg2rad__forms = KnownForms()
+
+
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = deg2rad__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            deg2rad__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2884,10 +3700,20 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     return deg2rad_(self)
 
 
+rad2deg_out_forms = KnownForms()
+
+
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rad2deg_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            rad2deg_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2897,10 +3723,20 @@ def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+rad2deg__forms = KnownForms()
+
+
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rad2deg__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            rad2deg__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2924,100 +3760,212 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return rad2deg_(self)
 
 
+frac_out_forms = KnownForms()
+
+
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frac_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        frac_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.fractional_part(np, self_, out=plan.out(target)), target)
     return out
+
+
+frac__forms = KnownForms()
 
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
 def frac_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frac__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        frac__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.fractional_part(np, self_, out=plan.out(target)), target)
     return self
 
 
+sgn_out_forms = KnownForms()
+
+
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sgn_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sgn_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        sgn_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.sgn(np, self_, out=plan.out(target)), target)
     return out
 
 
+sgn__forms = KnownForms()
+
+
 # sgn_(Tensor(a!) self) -> Tensor(a!)
 def sgn_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sgn__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        sgn__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.sgn(np, self_, out=plan.out(target)), target)
     return self
 
 
+angle_out_forms = KnownForms()
+
+
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = angle_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_and_complex_to_float")
+        angle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.angle(np, self_, out=plan.out(target)), target)
     return out
 
 
+_conj_physical_out_forms = KnownForms()
+
+
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = _conj_physical_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        _conj_physical_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(np, self_), target)
     return out
 
 
+nan_to_num_out_forms = KnownForms()
+
+
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nan_to_num_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="no_opmath")
+        nan_to_num_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), target)
     return out
 
 
+nan_to_num__forms = KnownForms()
+
+
 # nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nan_to_num__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="no_opmath")
+        nan_to_num__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), target)
     return self
 
 
+complex_out_forms = KnownForms()
+
+
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    real_ = real.array
+    imag_ = imag.array
+    key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
+    form = complex_out_forms.get(key)
+    if form is None:
+        plan = rules.complex_of(real_, imag_, accepts="float16 float32 float64")
+        complex_out_forms.learn_plan(key, plan, real_, imag_)
+    else:
+        plan = Plan(form, (real_, imag_))
     real_, imag_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_parts(np, real_, imag_), target)
     return out
 
 
+polar_out_forms = KnownForms()
+
+
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    abs_ = abs.array
+    angle_ = angle.array
+    key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
+    form = polar_out_forms.get(key)
+    if form is None:
+        plan = rules.complex_of(abs_, angle_, accepts="float32 float64")
+        polar_out_forms.learn_plan(key, plan, abs_, angle_)
+    else:
+        plan = Plan(form, (abs_, angle_))
     abs_, angle_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_polar(np, abs_, angle_), target)
     return out
 
 
+relu_out_forms = KnownForms()
+
+
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = relu_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            relu_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
@@ -3027,10 +3975,20 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+relu__forms = KnownForms()
+
+
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = relu__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, accepts="integer floating")
+            relu__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
@@ -3054,18 +4012,38 @@ def relu__dense(self: Tensor) -> Tensor:
     return relu_(self)
 
 
+gelu_out_forms = KnownForms()
+
+
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, approximate)
+    form = gelu_out_forms.get(key)
+    if form is None:
+        plan = rules.gelu(self_, approximate)
+        gelu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
     return out
 
 
+gelu__forms = KnownForms()
+
+
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, approximate)
+    form = gelu__forms.get(key)
+    if form is None:
+        plan = rules.gelu(self_, approximate)
+        gelu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)

@@ -5,31 +5,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, new_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
 from opwright_kernels import upsampling as upsampling_kernels
+
+upsample_nearest1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2))
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales))
-
-
-upsample_nearest1d_default_dense_forms = KnownForms()
-
-
-# upsample_nearest1d_default where simple tensors like these were planned before.
-def upsample_nearest1d_default_dense(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_nearest1d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest1d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
-        form = upsample_nearest1d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_nearest1d_default(self, output_size, scales)
+        form = upsample_nearest1d_default_forms.learn(
+            key,
+            rules.upsample(self_, 1, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
+
+
+upsample_nearest2d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3))
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -39,30 +37,21 @@ def upsample_nearest2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w))
-
-
-upsample_nearest2d_default_dense_forms = KnownForms()
-
-
-# upsample_nearest2d_default where simple tensors like these were planned before.
-def upsample_nearest2d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_nearest2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest2d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
-        form = upsample_nearest2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_nearest2d_default(self, output_size, scales_h, scales_w)
+        form = upsample_nearest2d_default_forms.learn(
+            key,
+            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
+
+
+upsample_nearest3d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -74,30 +63,17 @@ def upsample_nearest3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w))
-
-
-upsample_nearest3d_default_dense_forms = KnownForms()
-
-
-# upsample_nearest3d_default where simple tensors like these were planned before.
-def upsample_nearest3d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_nearest3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest3d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
-        form = upsample_nearest3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_nearest3d_default(self, output_size, scales_d, scales_h, scales_w)
+        form = upsample_nearest3d_default_forms.learn(
+            key,
+            rules.upsample(self_, 3, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w),
@@ -105,27 +81,28 @@ def upsample_nearest3d_default_dense(
     )
 
 
+_upsample_nearest_exact1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2))
+
+
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales))
-
-
-_upsample_nearest_exact1d_default_dense_forms = KnownForms()
-
-
-# _upsample_nearest_exact1d_default where simple tensors like these were planned before.
-def _upsample_nearest_exact1d_default_dense(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact1d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact1d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
-        form = _upsample_nearest_exact1d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _upsample_nearest_exact1d_default(self, output_size, scales)
+        form = _upsample_nearest_exact1d_default_forms.learn(
+            key,
+            rules.upsample(self_, 1, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), self_)
+
+
+_upsample_nearest_exact2d_default_forms = KnownForms(
+    "TI..", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2, 3)
+)
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -135,34 +112,27 @@ def _upsample_nearest_exact2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w))
-
-
-_upsample_nearest_exact2d_default_dense_forms = KnownForms()
-
-
-# _upsample_nearest_exact2d_default where simple tensors like these were planned before.
-def _upsample_nearest_exact2d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact2d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
-        form = _upsample_nearest_exact2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _upsample_nearest_exact2d_default(self, output_size, scales_h, scales_w)
+        form = _upsample_nearest_exact2d_default_forms.learn(
+            key,
+            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w),
         self_,
     )
+
+
+_upsample_nearest_exact3d_default_forms = KnownForms(
+    "TI...", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2, 3, 4)
+)
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -174,38 +144,25 @@ def _upsample_nearest_exact3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w),
-    )
-
-
-_upsample_nearest_exact3d_default_dense_forms = KnownForms()
-
-
-# _upsample_nearest_exact3d_default where simple tensors like these were planned before.
-def _upsample_nearest_exact3d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact3d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
-        form = _upsample_nearest_exact3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return _upsample_nearest_exact3d_default(self, output_size, scales_d, scales_h, scales_w)
+        form = _upsample_nearest_exact3d_default_forms.learn(
+            key,
+            rules.upsample(self_, 3, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w),
         self_,
     )
+
+
+upsample_linear1d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3))
 
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
@@ -215,30 +172,17 @@ def upsample_linear1d_default(
     align_corners: bool,
     scales: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
-    (self_,) = plan.operands
-    return new_result(plan, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales))
-
-
-upsample_linear1d_default_dense_forms = KnownForms()
-
-
-# upsample_linear1d_default where simple tensors like these were planned before.
-def upsample_linear1d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_linear1d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_linear1d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size)
-        form = upsample_linear1d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_linear1d_default(self, output_size, align_corners, scales)
+        form = upsample_linear1d_default_forms.learn(key, rules.upsample(self_, 1, output_size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
+
+
+upsample_bilinear2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -250,38 +194,21 @@ def upsample_bilinear2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
-    )
-
-
-upsample_bilinear2d_default_dense_forms = KnownForms()
-
-
-# upsample_bilinear2d_default where simple tensors like these were planned before.
-def upsample_bilinear2d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_bilinear2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bilinear2d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
-        form = upsample_bilinear2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_bilinear2d_default(self, output_size, align_corners, scales_h, scales_w)
+        form = upsample_bilinear2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
         self_,
     )
+
+
+upsample_trilinear3d_default_forms = KnownForms("TI....", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4, 5))
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -294,39 +221,21 @@ def upsample_trilinear3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
-    )
-
-
-upsample_trilinear3d_default_dense_forms = KnownForms()
-
-
-# upsample_trilinear3d_default where simple tensors like these were planned before.
-def upsample_trilinear3d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_trilinear3d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_trilinear3d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size)
-        form = upsample_trilinear3d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_trilinear3d_default(self, output_size, align_corners, scales_d, scales_h, scales_w)
+        form = upsample_trilinear3d_default_forms.learn(key, rules.upsample(self_, 3, output_size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
         self_,
     )
+
+
+upsample_bicubic2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_cubic, (-1, 0, 1, 2, 3, 4))
 
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -338,33 +247,13 @@ def upsample_bicubic2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    (self_,) = plan.operands
-    return new_result(
-        plan,
-        upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
-    )
-
-
-upsample_bicubic2d_default_dense_forms = KnownForms()
-
-
-# upsample_bicubic2d_default where simple tensors like these were planned before.
-def upsample_bicubic2d_default_dense(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-) -> Tensor:
     self_ = self.array
-    key = (self_.shape, self_.dtype, tuple(output_size))
-    form = upsample_bicubic2d_default_dense_forms.get(key)
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bicubic2d_default_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
-        form = upsample_bicubic2d_default_dense_forms.learn(key, plan, self_)
-    if not form:
-        return upsample_bicubic2d_default(self, output_size, align_corners, scales_h, scales_w)
+        form = upsample_bicubic2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
     return known_result(
         form,
         upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
@@ -372,13 +261,26 @@ def upsample_bicubic2d_default_dense(
     )
 
 
+upsample_nearest1d_out_forms = KnownForms()
+
+
 # upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        upsample_nearest1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales), target)
     return out
+
+
+upsample_nearest2d_out_forms = KnownForms()
 
 
 # upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
@@ -390,11 +292,21 @@ def upsample_nearest2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        upsample_nearest2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), target)
     return out
+
+
+upsample_nearest3d_out_forms = KnownForms()
 
 
 # upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -407,20 +319,40 @@ def upsample_nearest3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        upsample_nearest3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w), target)
     return out
 
 
+_upsample_nearest_exact1d_out_forms = KnownForms()
+
+
 # _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        _upsample_nearest_exact1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), target)
     return out
+
+
+_upsample_nearest_exact2d_out_forms = KnownForms()
 
 
 # _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
@@ -432,11 +364,21 @@ def _upsample_nearest_exact2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        _upsample_nearest_exact2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w), target)
     return out
+
+
+_upsample_nearest_exact3d_out_forms = KnownForms()
 
 
 # _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
@@ -449,11 +391,21 @@ def _upsample_nearest_exact3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        _upsample_nearest_exact3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w), target)
     return out
+
+
+upsample_linear1d_out_forms = KnownForms()
 
 
 # upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
@@ -465,11 +417,21 @@ def upsample_linear1d_out(
     scales: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_linear1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size)
+        upsample_linear1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), target)
     return out
+
+
+upsample_bilinear2d_out_forms = KnownForms()
 
 
 # upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -482,11 +444,21 @@ def upsample_bilinear2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bilinear2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        upsample_bilinear2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w), target)
     return out
+
+
+upsample_trilinear3d_out_forms = KnownForms()
 
 
 # upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -500,7 +472,14 @@ def upsample_trilinear3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_trilinear3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size)
+        upsample_trilinear3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -508,6 +487,9 @@ def upsample_trilinear3d_out(
         target,
     )
     return out
+
+
+upsample_bicubic2d_out_forms = KnownForms()
 
 
 # upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -520,7 +502,14 @@ def upsample_bicubic2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bicubic2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        upsample_bicubic2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w), target)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import DType, Tensor, wrap_view, wrap_views
+from opwright.abi import DType, KnownViews, Tensor, wrap_view, wrap_views
 from opwright_kernels import shapes as shapes_kernels
 from opwright_kernels import views as views_kernels
+
+alias_forms = KnownViews("T")
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -15,9 +17,15 @@ def alias(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.alias(np, self.array))
 
 
+detach_forms = KnownViews("T")
+
+
 # detach(Tensor(a) self) -> Tensor(a)
 def detach(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.alias(np, self.array))
+
+
+view_default_forms = KnownViews("TI")
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
@@ -25,9 +33,15 @@ def view_default(self: Tensor, size: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.view(np, self.array, size))
 
 
+transpose_int_forms = KnownViews("TVV")
+
+
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return wrap_view(self, shapes_kernels.transpose(np, self.array, dim0, dim1))
+
+
+t_forms = KnownViews("T")
 
 
 # t(Tensor(a) self) -> Tensor(a)
@@ -35,9 +49,15 @@ def t(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.matrix_transpose(np, self.array))
 
 
+numpy_T_forms = KnownViews("T")
+
+
 # numpy_T(Tensor(a) self) -> Tensor(a)
 def numpy_T(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.reversed_dims(np, self.array))
+
+
+permute_forms = KnownViews("TI")
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
@@ -45,9 +65,15 @@ def permute(self: Tensor, dims: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.permute(np, self.array, dims))
 
 
+expand_forms = KnownViews("TIV")
+
+
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 def expand(self: Tensor, size: list[int], implicit: bool) -> Tensor:
     return wrap_view(self, shapes_kernels.expand(np, self.array, size, implicit))
+
+
+select_int_forms = KnownViews("TVV")
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
@@ -55,9 +81,15 @@ def select_int(self: Tensor, dim: int, index: int) -> Tensor:
     return wrap_view(self, shapes_kernels.select(np, self.array, dim, index))
 
 
+slice_Tensor_forms = KnownViews("TVVVV")
+
+
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 def slice_Tensor(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     return wrap_view(self, shapes_kernels.take_slice(np, self.array, dim, start, end, step))
+
+
+unsqueeze_forms = KnownViews("TV")
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
@@ -65,9 +97,15 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
     return wrap_view(self, shapes_kernels.unsqueeze(np, self.array, dim))
 
 
+squeeze_default_forms = KnownViews("T")
+
+
 # squeeze(Tensor(a) self) -> Tensor(a)
 def squeeze_default(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze(np, self.array))
+
+
+squeeze_dim_forms = KnownViews("TV")
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
@@ -75,9 +113,15 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
 
 
+squeeze_dims_forms = KnownViews("TI")
+
+
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 def squeeze_dims(self: Tensor, dim: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
+
+
+diagonal_forms = KnownViews("TVVV")
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
@@ -100,9 +144,15 @@ def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.unbind(np, self.array, dim))
 
 
+unfold_forms = KnownViews("TVVV")
+
+
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return wrap_view(self, views_kernels.unfold(np, self.array, dimension, size, step))
+
+
+view_dtype_forms = KnownViews("TV")
 
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
@@ -110,9 +160,15 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     return wrap_view(self, views_kernels.view_dtype(np, self.array, dtype))
 
 
+view_as_real_forms = KnownViews("T")
+
+
 # view_as_real(Tensor(a) self) -> Tensor(a)
 def view_as_real(self: Tensor) -> Tensor:
     return wrap_view(self, views_kernels.view_as_real(np, self.array))
+
+
+view_as_complex_forms = KnownViews("T")
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)

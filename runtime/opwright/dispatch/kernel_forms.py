@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from opwright.dispatch.planned_kernels import with_plans
 from opwright.dispatch.ufunc_kernels import with_ufunc
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, parse_key
@@ -143,7 +144,9 @@ class Lazy:
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            self.loaded = Shim(general, *with_ufunc(self.module, self.general, dense, arrays))
+            forms = getattr(module, f"{self.general}_forms", None)
+            planned = general if forms is None else with_plans(general, forms)
+            self.loaded = Shim(planned, *with_ufunc(self.module, self.general, dense, arrays))
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.general}"

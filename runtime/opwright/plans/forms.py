@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import DType, depends_on_default
@@ -12,7 +12,6 @@ from opwright.arrays.sizes import is_symbolic
 
 __all__ = ["Form", "Forms"]
 
-_MEMO_LIMIT = 4096
 F = TypeVar("F")
 
 
@@ -99,10 +98,11 @@ class Form:
 class Forms(dict[Any, Any]):
     """The forms a rule has found, by all that it read of its arguments to find them.
 
-    Bounded, and emptied when the default dtype changes.
+    Bounded by `most`, and emptied when the default dtype changes.
     """
 
     __slots__ = ()
+    most: ClassVar[int] = 4096
 
     def __init__(self) -> None:
         depends_on_default(self)
@@ -114,7 +114,7 @@ class Forms(dict[Any, Any]):
         """
         if _is_symbolic(key):
             return form
-        if len(self) >= _MEMO_LIMIT:
+        if len(self) >= self.most:
             self.clear()
         self[key] = form
         return form

@@ -1,27 +1,90 @@
-"""Forms that fast shims keep, by what their rule reads: Note [Known plans] in the generator's `targets/known.py`."""
+"""Forms that shims keep, by what their rule reads: Note [Known plans] in the generator's `targets/known.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
-from opwright.plans.forms import Forms
+from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan
 
-__all__ = ["KnownForms"]
+__all__ = ["KnownForms", "KnownViews"]
 
 
 class KnownForms(Forms):
-    """The forms of an operator's results by a key: one, or several in a tuple; `()` where the general shim has to
-    cast operands. Bounded, and emptied when the default dtype changes."""
+    """The forms of an operator's results by a key: one, or several in a tuple. Bounded, and emptied when the default
+    dtype changes.
 
-    __slots__ = ()
+    `kinds` has a letter for what the key has of each argument, `kernel` is the function on arrays, which gets the
+    arguments at `places` (-1: NumPy): what the compiled core needs (`runtime/fast/planned.c`). Without a
+    `kernel` the shim alone serves.
+    """
+
+    __slots__ = ("kernel", "kinds", "places")
+    most: ClassVar[int] = 512  # of each operator
+
+    def __init__(self, kinds: str = "", kernel: Callable[..., Any] | None = None, places: tuple[int, ...] = ()) -> None:
+        super().__init__()
+        self.kinds = kinds
+        self.kernel = kernel
+        self.places = places
+
+    def of_call(self, args: Sequence[Any]) -> tuple[Form, ...] | None:
+        """Return the forms that are kept for a call, or None where there are none or operands are cast."""
+        parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
+        found = self.get(parts[0] if len(parts) == 1 else tuple(parts))
+        forms = found if isinstance(found, tuple) else (found,)
+        return None if found is None or any(form.casts for form in forms) else forms
 
     def learn(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
-        """Remember what the plans of a call say, and return it. `operands` are the arrays that the call has."""
+        """Remember what the plans of a call say, and return it. `operands` are those that the call has.
+
+        Raises RuntimeError where the rule plans for others: what it made of them nobody would give to the kernel.
+        """
         plans = (plan,) if isinstance(plan, Plan) else tuple(plan)
-        given = plans[0].given
-        as_given = len(given) == len(operands) and all(one is other for one, other in zip(given, operands, strict=True))
-        if not as_given or any(each.form.casts for each in plans):
-            return self.keep(key, ())
+        if not _are_as_given(plans[0], operands):
+            raise RuntimeError("a rule whose plans are kept must take the operands as they are")
         return self.keep(key, plans[0].form if isinstance(plan, Plan) else tuple(each.form for each in plans))
+
+    def learn_plan(self, key: Any, plan: Plan, *operands: Any) -> None:
+        """Remember what the plan of a call that writes says, unless it says more than its form."""
+        if type(plan) is Plan and not plan.has_own_device and _are_as_given(plan, operands):
+            self.keep(key, plan.form)
+
+
+class KnownViews:
+    """What the compiled core needs of a view kernel (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`. The Python
+    makes each view anew."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: str) -> None:
+        self.kinds = kinds
+
+
+def _are_as_given(plan: Plan, operands: Sequence[Any]) -> bool:
+    given = plan.given
+    return len(given) == len(operands) and all(one is other for one, other in zip(given, operands, strict=True))
+
+
+def _key_parts(kind: str, value: Any) -> tuple[Any, ...]:
+    """Return what a generated shim has in its key of an argument."""
+    match kind:
+        case "T":
+            return _seen(value)
+        case "O":
+            return (None if value is None else _seen(value),)
+        case "L":
+            return (tuple(map(_seen, value)),)
+        case "I" | "F":
+            return (None if value is None else tuple(value),)
+        case "N":
+            return type(value), value
+        case "V":
+            return (value,)
+    return ()
+
+
+def _seen(tensor: Any) -> tuple[Any, ...]:
+    array = tensor.array
+    return array.shape, array.strides, array.dtype

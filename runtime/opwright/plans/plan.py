@@ -65,6 +65,11 @@ class Plan:
         return self._given
 
     @property
+    def has_own_device(self) -> bool:
+        """Whether its rule named the device, which else is that of the operands."""
+        return self._device is not None
+
+    @property
     def shape(self) -> Shape:
         """Return the result's sizes."""
         return self.form.shape
@@ -108,25 +113,8 @@ class Plan:
 
     @property
     def operands(self) -> Any:
-        """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
-
-        Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
-        """
-        form = self.form
-        if not form.casts:
-            return self._given
-        return [self._cast(given) if cast else given for given, cast in zip(self._given, form.casts, strict=True)]
-
-    def _cast(self, operand: Any) -> Any:
-        form = self.form
-        if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
-            if form.exact_scalars:
-                return wrapped_scalar(operand, form.compute)
-            rounded = wrapped_scalar(operand, form.common)
-            return rounded if form.common is form.compute else rounded.astype(form.compute)
-        if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
-            operand = cast_array(operand, form.common)
-        return cast_array(operand, form.compute)
+        """Return operands for the kernel, as `cast_operands` does."""
+        return cast_operands(self.form, self._given) if self.form.casts else self._given
 
     def lay_out(self, result: Any) -> Array:
         """Lay out the kernel's answer as a new array of exactly this dtype and strides, copied only if it must be.
@@ -264,6 +252,25 @@ class Plan:
             result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
+
+
+def cast_operands(form: Form, given: Sequence[Any]) -> Any:
+    """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
+
+    Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
+    """
+    return [_cast(form, each) if cast else each for each, cast in zip(given, form.casts, strict=True)]
+
+
+def _cast(form: Form, operand: Any) -> Any:
+    if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
+        if form.exact_scalars:
+            return wrapped_scalar(operand, form.compute)
+        rounded = wrapped_scalar(operand, form.common)
+        return rounded if form.common is form.compute else rounded.astype(form.compute)
+    if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
+        operand = cast_array(operand, form.common)
+    return cast_array(operand, form.compute)
 
 
 def _as_array(result: Any) -> Array:

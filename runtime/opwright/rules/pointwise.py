@@ -166,7 +166,7 @@ def where(condition: Mask, self: Elementwise, other: Elementwise) -> Plan:
     form = _choices.get(key)
     if form is None:
         form = _choices.keep(key, _where_form(condition, self, other))
-    return Plan(form, (condition != 0 if condition.dtype is not bool_ else condition, self, other))
+    return Plan(form, (condition, self, other))
 
 
 def _seen(operand: Any) -> Any:

@@ -301,8 +301,11 @@ def _wrap_other(array: Array) -> Tensor:
     return out
 
 
-def wrap_view(base: Tensor, array: Array) -> Tensor:
-    """Make a tensor on an array that is a view of the one of `base`; it shares its storage and has its root base."""
+def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
+    """Make a tensor on an array that is a view of the one of `base`; it shares its storage and has its root base.
+
+    `odd` is what `odd_bit` says of the array, where that is known.
+    """
     extra = base.extra
     if extra is None:
         extra = base.extra = Extra()
@@ -324,7 +327,9 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
             own.creation = creation
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
-    if type(array) is ndarray:  # what `odd_bit` says, without the call for most
+    if odd is not None:
+        keys |= odd
+    elif type(array) is ndarray:  # what `odd_bit` says, without the call for most
         if not array.flags.c_contiguous or not (shape := array.shape):
             keys |= ODD
         elif 1 in shape or 0 in shape or array.itemsize == 2:

@@ -14,7 +14,7 @@ function, …). A name that the schema declares, and that is bound to nothing, h
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("join", "join_default", "CPU+dense", "CUDA", "Meta"),
+        ("join", "join_default", "CPU", "CUDA", "Meta"),
         ("join.out", "join_out", "CPU", "CUDA", "Meta", "ADInplaceOrView"),
         ("pick", "pick", "CPU"),
         ("weighted", "weighted", "CPU"),

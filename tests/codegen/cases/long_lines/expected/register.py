@@ -17,7 +17,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         (
             "a_very_long_operator_name_that_leaves_little_room",
             "a_very_long_operator_name_that_leaves_little_room_default",
-            "CPU+dense",
+            "CPU",
             "Meta",
         ),
         (

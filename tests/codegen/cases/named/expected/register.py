@@ -14,13 +14,13 @@ function, …). A name that the schema declares, and that is bound to nothing, h
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("softplus", "softplus_default", "CPU+dense", "CUDA", "Meta"),
+        ("softplus", "softplus_default", "CPU", "CUDA", "Meta"),
         ("softplus.out", "softplus_out", "CPU", "CUDA", "Meta", "ADInplaceOrView"),
-        ("scale", "scale_default", "CPU+dense", "Meta"),
+        ("scale", "scale_default", "CPU", "Meta"),
         ("scale.out", "scale_out", "CPU", "Meta", "ADInplaceOrView"),
-        ("moments", "moments_default", "CPU+dense", "Meta"),
+        ("moments", "moments_default", "CPU", "Meta"),
         ("moments.out", "moments_out", "CPU", "Meta", "ADInplaceOrView"),
-        ("parts", "parts", "CPU+dense", "Meta"),
+        ("parts", "parts", "CPU", "Meta"),
         ("pairs", "pairs", "CPU", "Meta"),
         ("softplus_", "softplus_", "CPU", "CUDA", "Meta", "ADInplaceOrView"),
     ],

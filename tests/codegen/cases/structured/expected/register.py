@@ -14,9 +14,9 @@ function, …). A name that the schema declares, and that is bound to nothing, h
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("largest", "largest_default", "CPU+dense", "Meta"),
+        ("largest", "largest_default", "CPU", "Meta"),
         ("largest.values_out", "largest_values_out", "CPU", "Meta", "ADInplaceOrView"),
-        ("halve", "halve_default", "CPU+dense", "Meta"),
+        ("halve", "halve_default", "CPU", "Meta"),
         ("halve.out_rounding", "halve_out_rounding", "CPU", "Meta", "ADInplaceOrView"),
         ("halve_", "halve_", "CPU", "Meta", "ADInplaceOrView"),
     ],

@@ -9,17 +9,42 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 
 DTYPES_FC = plain_dtypes("fc")
+
+
+hypotenuse_default_forms = KnownForms()
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
 def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-        self_, other_ = plan.operands
-        return new_result(plan, np.hypot(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypotenuse_default_forms.get(key)
+        if form is None:
+            form = hypotenuse_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="int_to_float"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.hypot(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::hypotenuse", "CPU")
         raise
@@ -63,103 +88,78 @@ def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return hypotenuse_default(wrap(self), wrap(other)).array
 
 
+shout_default_forms = KnownForms()
+
+
 # shout(Tensor self, str word) -> Tensor
 def shout_default(self: Tensor, word: str) -> Tensor:
     try:
-        plan = rules.like(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, np.positive(self_))
-    except Exception as error:
-        name_kernel(error, "demo::shout", "CPU")
-        raise
-
-
-shout_default_dense_forms = KnownForms()
-
-
-# shout_default where simple tensors like these were planned before.
-def shout_default_dense(self: Tensor, word: str) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = shout_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = shout_default_forms.get(key)
         if form is None:
-            plan = rules.like(self_)
-            form = shout_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return shout_default(self, word)
+            form = shout_default_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)
     except Exception as error:
         name_kernel(error, "demo::shout", "CPU")
         raise
 
 
+shout_times_forms = KnownForms()
+
+
 # shout.times(Tensor self, int n) -> Tensor
 def shout_times(self: Tensor, n: int) -> Tensor:
     try:
-        plan = rules.like(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, self_ * n)
-    except Exception as error:
-        name_kernel(error, "demo::shout.times", "CPU")
-        raise
-
-
-shout_times_dense_forms = KnownForms()
-
-
-# shout_times where simple tensors like these were planned before.
-def shout_times_dense(self: Tensor, n: int) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = shout_times_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = shout_times_forms.get(key)
         if form is None:
-            plan = rules.like(self_)
-            form = shout_times_dense_forms.learn(key, plan, self_)
-        if not form:
-            return shout_times(self, n)
+            form = shout_times_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ * n, self_)
     except Exception as error:
         name_kernel(error, "demo::shout.times", "CPU")
         raise
 
 
+undocumented_forms = KnownForms()
+
+
 # undocumented(Tensor self) -> Tensor
 def undocumented(self: Tensor) -> Tensor:
     try:
-        plan = rules.like(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, np.positive(self_))
-    except Exception as error:
-        name_kernel(error, "demo::undocumented", "CPU")
-        raise
-
-
-undocumented_dense_forms = KnownForms()
-
-
-# undocumented where simple tensors like these were planned before.
-def undocumented_dense(self: Tensor) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = undocumented_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = undocumented_forms.get(key)
         if form is None:
-            plan = rules.like(self_)
-            form = undocumented_dense_forms.learn(key, plan, self_)
-        if not form:
-            return undocumented(self)
+            form = undocumented_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)
     except Exception as error:
         name_kernel(error, "demo::undocumented", "CPU")
         raise
 
 
+hypotenuse_out_forms = KnownForms()
+
+
 # hypotenuse.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypotenuse_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            hypotenuse_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
@@ -169,10 +169,21 @@ def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+hypotenuse__forms = KnownForms()
+
+
 # hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypotenuse__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            hypotenuse__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.hypot(self_, other_, out=plan.out(target)), target)

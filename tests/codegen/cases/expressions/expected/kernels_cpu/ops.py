@@ -9,21 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, rules, wrap
+from opwright.abi import DENSE_CPU, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, rules, wrap
 from opwright_kernels import special as special_kernels
 
 from .. import native
+
+axpy_default_forms = KnownForms()
 
 
 # axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def axpy_default(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
-        self_, other_, _alpha = plan.operands
-        result = native.axpy(plan, self_, other_, alpha)
-        if result is NotImplemented:
-            return new_result(plan, self_ + alpha * other_)
-        return new_result(plan, result)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = axpy_default_forms.get(key)
+        if form is None:
+            form = axpy_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, alpha, accepts="integer floating"),
+                self_,
+                other_,
+                alpha,
+            )
+        if form.casts:
+            self_, other_, alpha = cast_operands(form, (self_, other_, alpha))
+        return known_result(form, self_ + alpha * other_, self_, other_)
     except Exception as error:
         name_kernel(error, "demo::axpy", "CPU")
         raise
@@ -60,19 +71,32 @@ def axpy_default_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> 
     return axpy_default(wrap(self), wrap(other), alpha).array
 
 
+spread_forms = KnownForms()
+
+
 # spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
 def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) -> Tensor:
     try:
-        plan = rules.pointwise(int_.array, restrict.array, kind="int_to_float", accepts="bool integer floating")
-        int__, restrict_ = plan.operands
-        result = native.spread(plan, int__, restrict_, n * 2, count + 1, from_)
-        if result is NotImplemented:
-            return new_result(
-                plan,
-                np.where(int__ > n * 2, special_kernels.erf(np, int__ / (count + 1)), -math.inf)
-                + np.where(from_, 0.1, restrict_),
+        int__ = int_.array
+        restrict_ = restrict.array
+        key = (int__.shape, int__.strides, int__.dtype, restrict_.shape, restrict_.strides, restrict_.dtype)
+        form = spread_forms.get(key)
+        if form is None:
+            form = spread_forms.learn(
+                key,
+                rules.pointwise(int__, restrict_, kind="int_to_float", accepts="bool integer floating"),
+                int__,
+                restrict_,
             )
-        return new_result(plan, result)
+        if form.casts:
+            int__, restrict_ = cast_operands(form, (int__, restrict_))
+        return known_result(
+            form,
+            np.where(int__ > n * 2, special_kernels.erf(np, int__ / (count + 1)), -math.inf)
+            + np.where(from_, 0.1, restrict_),
+            int__,
+            restrict_,
+        )
     except Exception as error:
         name_kernel(error, "demo::spread", "CPU")
         raise
@@ -109,15 +133,21 @@ def spread_arrays(int_: NDArray[Any], restrict: NDArray[Any], n: float, count: i
     return spread(wrap(int_), wrap(restrict), n, count, from_).array
 
 
+bits_forms = KnownForms()
+
+
 # bits(Tensor x, Tensor y) -> Tensor
 def bits(x: Tensor, y: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, accepts="integer")
-        x_, y_ = plan.operands
-        result = native.bits(plan, x_, y_)
-        if result is NotImplemented:
-            return new_result(plan, (x_ & ~y_) << 3 | 255)
-        return new_result(plan, result)
+        x_ = x.array
+        y_ = y.array
+        key = (x_.shape, x_.strides, x_.dtype, y_.shape, y_.strides, y_.dtype)
+        form = bits_forms.get(key)
+        if form is None:
+            form = bits_forms.learn(key, rules.pointwise(x_, y_, accepts="integer"), x_, y_)
+        if form.casts:
+            x_, y_ = cast_operands(form, (x_, y_))
+        return known_result(form, (x_ & ~y_) << 3 | 255, x_, y_)
     except Exception as error:
         name_kernel(error, "demo::bits", "CPU")
         raise
@@ -154,29 +184,40 @@ def bits_arrays(x: NDArray[Any], y: NDArray[Any]) -> Any:
     return bits(wrap(x), wrap(y)).array
 
 
+either_forms = KnownForms()
+
+
 # either(Tensor x, Tensor y) -> Tensor
 def either(x: Tensor, y: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, kind="bool", accepts="floating")
-        x_, y_ = plan.operands
-        result = native.either(plan, x_, y_)
-        if result is NotImplemented:
-            return new_result(plan, (x_ < y_) & (y_ <= 1))
-        return new_result(plan, result)
+        x_ = x.array
+        y_ = y.array
+        key = (x_.shape, x_.strides, x_.dtype, y_.shape, y_.strides, y_.dtype)
+        form = either_forms.get(key)
+        if form is None:
+            form = either_forms.learn(key, rules.pointwise(x_, y_, kind="bool", accepts="floating"), x_, y_)
+        if form.casts:
+            x_, y_ = cast_operands(form, (x_, y_))
+        return known_result(form, (x_ < y_) & (y_ <= 1), x_, y_)
     except Exception as error:
         name_kernel(error, "demo::either", "CPU")
         raise
 
 
+truth_forms = KnownForms()
+
+
 # truth(Tensor x) -> Tensor
 def truth(x: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, accepts="bool integer")
-        (x_,) = plan.operands
-        result = native.truth(plan, x_)
-        if result is NotImplemented:
-            return new_result(plan, ~x_)
-        return new_result(plan, result)
+        x_ = x.array
+        key = (x_.shape, x_.strides, x_.dtype)
+        form = truth_forms.get(key)
+        if form is None:
+            form = truth_forms.learn(key, rules.pointwise(x_, accepts="bool integer"), x_)
+        if form.casts:
+            (x_,) = cast_operands(form, (x_,))
+        return known_result(form, ~x_, x_)
     except Exception as error:
         name_kernel(error, "demo::truth", "CPU")
         raise
@@ -213,10 +254,21 @@ def truth_arrays(x: NDArray[Any]) -> Any:
     return truth(wrap(x)).array
 
 
+axpy_out_forms = KnownForms()
+
+
 # axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = axpy_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            axpy_out_forms.learn_plan(key, plan, self_, other_, alpha)
+        else:
+            plan = Plan(form, (self_, other_, alpha))
         self_, other_, _alpha = plan.operands
         target = plan.target(out)
         result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
@@ -230,10 +282,21 @@ def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+axpy__forms = KnownForms()
+
+
 # axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = axpy__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            axpy__forms.learn_plan(key, plan, self_, other_, alpha)
+        else:
+            plan = Plan(form, (self_, other_, alpha))
         self_, other_, _alpha = plan.operands
         target = plan.inplace(self)
         result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))

@@ -11,14 +11,17 @@ from opwright.abi import (
     Device,
     DType,
     Generator,
+    KnownForms,
     Layout,
     MemoryFormat,
     Tensor,
+    known_result,
     name_kernel,
-    new_result,
     rules,
     wrap_result,
 )
+
+full_like_size_forms = KnownForms()
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -32,8 +35,11 @@ def full_like_size(
     pin_memory: bool | None,
 ) -> Tensor:
     try:
-        plan = rules.empty(size, dtype=dtype, device=device)
-        return new_result(plan, np.full(size, value, dtype))
+        key = (tuple(size), dtype, device)
+        form = full_like_size_forms.get(key)
+        if form is None:
+            form = full_like_size_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+        return known_result(form, np.full(size, value, dtype))
     except Exception as error:
         name_kernel(error, "demo::full_like_size", "CPU")
         raise

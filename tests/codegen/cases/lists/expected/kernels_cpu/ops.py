@@ -5,35 +5,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, rules, wrap_list, wrap_result
+from opwright.abi import (
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    rules,
+    wrap_list,
+    wrap_result,
+)
+
+join_default_forms = KnownForms()
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
 def join_default(tensors: list[Tensor], dim: int) -> Tensor:
     try:
         tensors_ = [item.array for item in tensors]
-        plan = rules.cat(tensors_, dim)
-        tensors_ = plan.operands
-        return new_result(plan, np.concatenate(tensors_, dim))
-    except Exception as error:
-        name_kernel(error, "demo::join", "CPU")
-        raise
-
-
-join_default_dense_forms = KnownForms()
-
-
-# join_default where simple tensors like these were planned before.
-def join_default_dense(tensors: list[Tensor], dim: int) -> Tensor:
-    try:
-        tensors_ = [item.array for item in tensors]
-        key = (tuple([(item.shape, item.dtype) for item in tensors_]), dim)
-        form = join_default_dense_forms.get(key)
+        key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+        form = join_default_forms.get(key)
         if form is None:
-            plan = rules.cat(tensors_, dim)
-            form = join_default_dense_forms.learn(key, plan, *tensors_)
-        if not form:
-            return join_default(tensors, dim)
+            form = join_default_forms.learn(key, rules.cat(tensors_, dim), *tensors_)
+        if form.casts:
+            tensors_ = cast_operands(form, tensors_)
         return known_result(form, np.concatenate(tensors_, dim), *tensors_)
     except Exception as error:
         name_kernel(error, "demo::join", "CPU")
@@ -70,11 +66,20 @@ def copies_default(self: Tensor, count: int) -> list[Tensor]:
         raise
 
 
+join_out_forms = KnownForms()
+
+
 # join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     try:
         tensors_ = [item.array for item in tensors]
-        plan = rules.cat(tensors_, dim)
+        key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+        form = join_out_forms.get(key)
+        if form is None:
+            plan = rules.cat(tensors_, dim)
+            join_out_forms.learn_plan(key, plan, *tensors_)
+        else:
+            plan = Plan(form, tensors_)
         tensors_ = plan.operands
         target = plan.target(out)
         plan.store(np.concatenate(tensors_, dim), target)

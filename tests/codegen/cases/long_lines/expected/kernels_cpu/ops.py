@@ -9,9 +9,22 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, KnownForms, Tensor, known_result, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 
 DTYPES_FC = plain_dtypes("fc")
+
+
+a_very_long_operator_name_that_leaves_little_room_default_forms = KnownForms()
 
 
 # a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor
@@ -25,54 +38,17 @@ def a_very_long_operator_name_that_leaves_little_room_default(
     the_tolerance_to_be_used_in_comparisons: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     try:
-        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
-        plan1 = rules.pointwise(
-            the_first_argument_with_a_long_name.array,
-            the_second_argument_with_a_long_name.array,
-            kind="bool",
-        )
-        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
-        the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
-        result0 = (
-            the_first_argument_with_a_long_name_
-            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
-            - the_first_argument_with_a_long_name_
-        )
-        result1 = np.logical_or(
-            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
-            the_first_argument_with_a_long_name_ < 0,
-        )
-        result2 = (
-            np.maximum(the_second_argument_with_a_long_name_, 0)
-            if the_tolerance_to_be_used_in_comparisons > 0
-            else the_second_argument_with_a_long_name_
-        )
-        return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
-    except Exception as error:
-        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room", "CPU")
-        raise
-
-
-a_very_long_operator_name_that_leaves_little_room_default_dense_forms = KnownForms()
-
-
-# a_very_long_operator_name_that_leaves_little_room_default where simple tensors like these were planned before.
-def a_very_long_operator_name_that_leaves_little_room_default_dense(
-    the_first_argument_with_a_long_name: Tensor,
-    the_second_argument_with_a_long_name: Tensor,
-    the_third_argument_with_a_long_name: Tensor | None,
-    the_tolerance_to_be_used_in_comparisons: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    try:
         the_first_argument_with_a_long_name_ = the_first_argument_with_a_long_name.array
         the_second_argument_with_a_long_name_ = the_second_argument_with_a_long_name.array
         key = (
             the_first_argument_with_a_long_name_.shape,
+            the_first_argument_with_a_long_name_.strides,
             the_first_argument_with_a_long_name_.dtype,
             the_second_argument_with_a_long_name_.shape,
+            the_second_argument_with_a_long_name_.strides,
             the_second_argument_with_a_long_name_.dtype,
         )
-        form = a_very_long_operator_name_that_leaves_little_room_default_dense_forms.get(key)
+        form = a_very_long_operator_name_that_leaves_little_room_default_forms.get(key)
         if form is None:
             plan0 = rules.pointwise(the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_)
             plan1 = rules.pointwise(
@@ -81,18 +57,15 @@ def a_very_long_operator_name_that_leaves_little_room_default_dense(
                 kind="bool",
             )
             plan2 = rules.pointwise(the_second_argument_with_a_long_name_)
-            form = a_very_long_operator_name_that_leaves_little_room_default_dense_forms.learn(
+            form = a_very_long_operator_name_that_leaves_little_room_default_forms.learn(
                 key,
                 (plan0, plan1, plan2),
                 the_first_argument_with_a_long_name_,
                 the_second_argument_with_a_long_name_,
             )
-        if not form:
-            return a_very_long_operator_name_that_leaves_little_room_default(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
+        if form[0].casts:
+            the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = cast_operands(
+                form[0], (the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_)
             )
         result0 = (
             the_first_argument_with_a_long_name_
@@ -118,18 +91,29 @@ def a_very_long_operator_name_that_leaves_little_room_default_dense(
         raise
 
 
+conditional_forms = KnownForms()
+
+
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = conditional_forms.get(key)
+        if form is None:
+            form = conditional_forms.learn(key, rules.pointwise(self_, other_, kind="int_to_float"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(
+            form,
             np.where(
                 self_ > other_,
                 np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
                 np.subtract(self_, limit) - np.subtract(other_, limit),
             ),
+            self_,
+            other_,
         )
     except Exception as error:
         name_kernel(error, "demo::conditional", "CPU")

@@ -6,99 +6,72 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, known_result, name_kernel, new_result, plans_of, results_of, rules
+from opwright.abi import (
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    new_result,
+    plans_of,
+    results_of,
+    rules,
+)
+
+softplus_default_forms = KnownForms()
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, kernels.softplus(np, self_, beta))
-    except Exception as error:
-        name_kernel(error, "demo::softplus", "CPU")
-        raise
-
-
-softplus_default_dense_forms = KnownForms()
-
-
-# softplus_default where simple tensors like these were planned before.
-def softplus_default_dense(self: Tensor, beta: float) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = softplus_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = softplus_default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            form = softplus_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return softplus_default(self, beta)
+            form = softplus_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, kernels.softplus(np, self_, beta), self_)
     except Exception as error:
         name_kernel(error, "demo::softplus", "CPU")
         raise
 
 
+scale_default_forms = KnownForms()
+
+
 # scale(Tensor self, float factor) -> Tensor
 def scale_default(self: Tensor, factor: float) -> Tensor:
     try:
-        plan = rules.like(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, kernels.scale_rows(self_, factor))
-    except Exception as error:
-        name_kernel(error, "demo::scale", "CPU")
-        raise
-
-
-scale_default_dense_forms = KnownForms()
-
-
-# scale_default where simple tensors like these were planned before.
-def scale_default_dense(self: Tensor, factor: float) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = scale_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = scale_default_forms.get(key)
         if form is None:
-            plan = rules.like(self_)
-            form = scale_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return scale_default(self, factor)
+            form = scale_default_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, kernels.scale_rows(self_, factor), self_)
     except Exception as error:
         name_kernel(error, "demo::scale", "CPU")
         raise
 
 
+moments_default_forms = KnownForms()
+
+
 # moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
 def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-        plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-        (self_,) = plan0.operands
-        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
-        return new_result(plan0, result0), new_result(plan1, result1)
-    except Exception as error:
-        name_kernel(error, "demo::moments", "CPU")
-        raise
-
-
-moments_default_dense_forms = KnownForms()
-
-
-# moments_default where simple tensors like these were planned before.
-def moments_default_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
-        form = moments_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+        form = moments_default_forms.get(key)
         if form is None:
             plan0 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
             plan1 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
-            form = moments_default_dense_forms.learn(key, (plan0, plan1), self_)
-        if not form:
-            return moments_default(self, dim, keepdim)
+            form = moments_default_forms.learn(key, (plan0, plan1), self_)
+        if form[0].casts:
+            (self_,) = cast_operands(form[0], (self_,))
         result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
         return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
     except Exception as error:
@@ -106,35 +79,21 @@ def moments_default_dense(self: Tensor, dim: list[int] | None, keepdim: bool) ->
         raise
 
 
+parts_forms = KnownForms()
+
+
 # parts(Tensor self) -> (Tensor, Tensor)
 def parts(self: Tensor) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.pointwise(self.array)
-        plan1 = rules.pointwise(self.array)
-        (self_,) = plan0.operands
-        result0 = np.floor(self_)
-        result1 = self_ - np.floor(self_)
-        return new_result(plan0, result0), new_result(plan1, result1)
-    except Exception as error:
-        name_kernel(error, "demo::parts", "CPU")
-        raise
-
-
-parts_dense_forms = KnownForms()
-
-
-# parts where simple tensors like these were planned before.
-def parts_dense(self: Tensor) -> tuple[Tensor, Tensor]:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype)
-        form = parts_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = parts_forms.get(key)
         if form is None:
             plan0 = rules.pointwise(self_)
             plan1 = rules.pointwise(self_)
-            form = parts_dense_forms.learn(key, (plan0, plan1), self_)
-        if not form:
-            return parts(self)
+            form = parts_forms.learn(key, (plan0, plan1), self_)
+        if form[0].casts:
+            (self_,) = cast_operands(form[0], (self_,))
         result0 = np.floor(self_)
         result1 = self_ - np.floor(self_)
         return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
@@ -155,10 +114,20 @@ def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
         raise
 
 
+softplus_out_forms = KnownForms()
+
+
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = softplus_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            softplus_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
@@ -168,10 +137,20 @@ def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
         raise
 
 
+softplus__forms = KnownForms()
+
+
 # softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
 def softplus_(self: Tensor, beta: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = softplus__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            softplus__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
@@ -181,10 +160,20 @@ def softplus_(self: Tensor, beta: float) -> Tensor:
         raise
 
 
+scale_out_forms = KnownForms()
+
+
 # scale.out(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
     try:
-        plan = rules.like(self.array)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = scale_out_forms.get(key)
+        if form is None:
+            plan = rules.like(self_)
+            scale_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(kernels.scale_rows(self_, factor), target)

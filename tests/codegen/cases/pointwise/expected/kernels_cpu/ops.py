@@ -9,19 +9,39 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    name_kernel,
+    plain_dtypes,
+    rules,
+    wrap,
+)
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
+add_Tensor_forms = KnownForms()
+
+
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_Tensor_forms.get(key)
+        if form is None:
+            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::add.Tensor", "CPU")
         raise
@@ -61,12 +81,20 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
+add_Scalar_forms = KnownForms()
+
+
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_forms.get(key)
+        if form is None:
+            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.add(self_, other if alpha == 1 else np.multiply(other, alpha)), self_)
     except Exception as error:
         name_kernel(error, "demo::add.Scalar", "CPU")
         raise
@@ -105,12 +133,20 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return add_Scalar(wrap(self), other, alpha).array
 
 
+exp_default_forms = KnownForms()
+
+
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.exp(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_default_forms.get(key)
+        if form is None:
+            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.exp(self_), self_)
     except Exception as error:
         name_kernel(error, "demo::exp", "CPU")
         raise
@@ -153,12 +189,26 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     return exp_default(wrap(self)).array
 
 
+less_forms = KnownForms()
+
+
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = less_forms.get(key)
+        if form is None:
+            form = less_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::less", "CPU")
         raise
@@ -198,12 +248,20 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return less(wrap(self), wrap(other)).array
 
 
+swish_forms = KnownForms()
+
+
 # swish(Tensor self, float beta=1.0) -> Tensor
 def swish(self: Tensor, beta: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, self_ / (1 + np.exp(-self_ * beta)))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = swish_forms.get(key)
+        if form is None:
+            form = swish_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, self_ / (1 + np.exp(-self_ * beta)), self_)
     except Exception as error:
         name_kernel(error, "demo::swish", "CPU")
         raise
@@ -246,22 +304,56 @@ def swish_arrays(self: NDArray[Any], beta: float) -> Any:
     return swish(wrap(self), beta).array
 
 
+lerp_forms = KnownForms()
+
+
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
 def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
     try:
+        start_ = start.array
+        end_ = end.array
         weight_ = None if weight is None else weight.array
-        plan = rules.pointwise(start.array, end.array, weight_)
-        start_, end_, weight_ = plan.operands
-        return new_result(plan, start_ if weight_ is None else start_ + weight_ * (end_ - start_))
+        key = (
+            start_.shape,
+            start_.strides,
+            start_.dtype,
+            end_.shape,
+            end_.strides,
+            end_.dtype,
+            None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        )
+        form = lerp_forms.get(key)
+        if form is None:
+            form = lerp_forms.learn(key, rules.pointwise(start_, end_, weight_), start_, end_, weight_)
+        if form.casts:
+            start_, end_, weight_ = cast_operands(form, (start_, end_, weight_))
+        return known_result(
+            form,
+            start_ if weight_ is None else start_ + weight_ * (end_ - start_),
+            start_,
+            end_,
+            weight_,
+        )
     except Exception as error:
         name_kernel(error, "demo::lerp", "CPU")
         raise
 
 
+add_out_forms = KnownForms()
+
+
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
@@ -271,10 +363,21 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+add__Tensor_forms = KnownForms()
+
+
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
@@ -304,10 +407,20 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add__Tensor(self, other, alpha)
 
 
+add_Scalar_out_forms = KnownForms()
+
+
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
@@ -317,10 +430,20 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         raise
 
 
+add__Scalar_forms = KnownForms()
+
+
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
@@ -344,10 +467,20 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return add__Scalar(self, other, alpha)
 
 
+exp_out_forms = KnownForms()
+
+
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.exp(self_, out=plan.out(target)), target)
@@ -357,10 +490,20 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+exp__forms = KnownForms()
+
+
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.exp(self_, out=plan.out(target)), target)

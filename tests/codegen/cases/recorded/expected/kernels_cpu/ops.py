@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from opwright.abi import (
     DENSE_CPU,
     DType,
+    KnownForms,
+    Plan,
     Tensor,
+    cast_operands,
+    known_result,
     name_kernel,
-    new_result,
     plain_dtypes,
     results_of,
     rules,
@@ -29,12 +32,21 @@ DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
+mul_default_forms = KnownForms()
+
+
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
-        self_, other_ = plan.operands
-        return new_result(plan, np.multiply(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_default_forms.get(key)
+        if form is None:
+            form = mul_default_forms.learn(key, rules.pointwise(self_, other_), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.multiply(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::mul", "CPU")
         raise
@@ -74,12 +86,20 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_default(wrap(self), wrap(other)).array
 
 
+exp_forms = KnownForms()
+
+
 # exp(Tensor self) -> Tensor
 def exp(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, np.exp(self_))
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_forms.get(key)
+        if form is None:
+            form = exp_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.exp(self_), self_)
     except Exception as error:
         name_kernel(error, "demo::exp", "CPU")
         raise
@@ -122,12 +142,26 @@ def exp_arrays(self: NDArray[Any]) -> Any:
     return exp(wrap(self)).array
 
 
+less_forms = KnownForms()
+
+
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, np.less(self_, other_))
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = less_forms.get(key)
+        if form is None:
+            form = less_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less(self_, other_), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::less", "CPU")
         raise
@@ -248,10 +282,21 @@ def cast(self: Tensor, dtype: DType | None) -> Tensor:
         raise
 
 
+mul_out_forms = KnownForms()
+
+
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_)
+            mul_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -261,10 +306,21 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+mul__forms = KnownForms()
+
+
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_)
+            mul__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -293,10 +349,20 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     return mul_(self, other)
 
 
+exp__forms = KnownForms()
+
+
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.exp(self_, out=plan.out(target)), target)
@@ -320,10 +386,21 @@ def exp__dense(self: Tensor) -> Tensor:
     return exp_(self)
 
 
+less__forms = KnownForms()
+
+
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def less_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = less__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            less__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(np.less(self_, other_, out=plan.out(target)), target)

@@ -5,38 +5,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, dtypes, known_result, name_kernel, new_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, dtypes, known_result, name_kernel, rules
+
+largest_default_forms = KnownForms()
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.reduce(self.array, dim, keepdim)
-        plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
-        (self_,) = plan0.operands
-        result0 = np.amax(self_, dim, keepdims=keepdim)
-        result1 = np.argmax(self_, dim, keepdims=keepdim)
-        return new_result(plan0, result0), new_result(plan1, result1)
-    except Exception as error:
-        name_kernel(error, "demo::largest", "CPU")
-        raise
-
-
-largest_default_dense_forms = KnownForms()
-
-
-# largest_default where simple tensors like these were planned before.
-def largest_default_dense(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, dim, keepdim)
-        form = largest_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+        form = largest_default_forms.get(key)
         if form is None:
             plan0 = rules.reduce(self_, dim, keepdim)
             plan1 = rules.reduce(self_, dim, keepdim, dtype=dtypes.int64)
-            form = largest_default_dense_forms.learn(key, (plan0, plan1), self_)
-        if not form:
-            return largest_default(self, dim, keepdim)
+            form = largest_default_forms.learn(key, (plan0, plan1), self_)
+        if form[0].casts:
+            (self_,) = cast_operands(form[0], (self_,))
         result0 = np.amax(self_, dim, keepdims=keepdim)
         result1 = np.argmax(self_, dim, keepdims=keepdim)
         return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
@@ -64,41 +49,43 @@ def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, in
         raise
 
 
+halve_default_forms = KnownForms()
+
+
 # halve(Tensor self, str? rounding=None) -> Tensor
 def halve_default(self: Tensor, rounding: str | None) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
-        (self_,) = plan.operands
-        return new_result(plan, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2))
-    except Exception as error:
-        name_kernel(error, "demo::halve", "CPU")
-        raise
-
-
-halve_default_dense_forms = KnownForms()
-
-
-# halve_default where simple tensors like these were planned before.
-def halve_default_dense(self: Tensor, rounding: str | None) -> Tensor:
-    try:
         self_ = self.array
-        key = (self_.shape, self_.dtype, rounding)
-        form = halve_default_dense_forms.get(key)
+        key = (self_.shape, self_.strides, self_.dtype, rounding)
+        form = halve_default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
-            form = halve_default_dense_forms.learn(key, plan, self_)
-        if not form:
-            return halve_default(self, rounding)
+            form = halve_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), self_)
     except Exception as error:
         name_kernel(error, "demo::halve", "CPU")
         raise
 
 
+halve__forms = KnownForms()
+
+
 # halve_(Tensor(a!) self, str? rounding=None) -> Tensor(a!)
 def halve_(self: Tensor, rounding: str | None) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, rounding)
+        form = halve__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
+            halve__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
@@ -108,10 +95,20 @@ def halve_(self: Tensor, rounding: str | None) -> Tensor:
         raise
 
 
+halve_out_rounding_forms = KnownForms()
+
+
 # halve.out_rounding(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)
 def halve_out_rounding(self: Tensor, rounding: str | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, rounding)
+        form = halve_out_rounding_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
+            halve_out_rounding_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)

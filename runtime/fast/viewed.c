@@ -1,0 +1,174 @@
+/* Viewed: a view kernel. Where in the memory of its array a view lies depends on what a kept plan depends on. So a call of
+ * a known key makes the view's array at once, and Python wraps it. Anything else is the general shim's. */
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "plan_key.h"
+
+#include <numpy/arrayobject.h>
+
+typedef struct {
+    Function base;
+    PyObject *wrap; /* `wrap(base, array, odd)` */
+    PyObject *odd;  /* the bit of tensors that are not simple */
+    Py_ssize_t total;
+    char kinds[MOST_ARGUMENTS + 1];
+    PlanTable table;
+} Viewed;
+
+static int viewed_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(((Viewed *)self)->wrap);
+    Py_VISIT(((Viewed *)self)->odd);
+    return function_traverse(self, visit, arg);
+}
+
+static void viewed_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    plan_table_clear(&((Viewed *)self)->table);
+    Py_CLEAR(((Viewed *)self)->wrap);
+    Py_CLEAR(((Viewed *)self)->odd);
+    (void)function_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike. */
+static int is_within(PyArrayObject *array, PyArrayObject *view) {
+    int flags = PyArray_FLAGS(array) ^ PyArray_FLAGS(view);
+    return PyArray_SIZE(array) > 0 && PyArray_SIZE(view) > 0 && PyArray_NDIM(view) <= MOST_DIMS &&
+           !(flags & NPY_ARRAY_WRITEABLE) && !PyTypeNum_ISFLEXIBLE(PyArray_TYPE(view)) && view != array;
+}
+
+/* Remember where a view lies in `array`. Returns -1 with an exception. */
+static int remember(Viewed *viewed, const PlanKey *key, PyArrayObject *array, PyObject *result) {
+    PlanEntry *entry = plan_entry_new(key, plan_key_hash(key));
+    if (entry == NULL) {
+        return -1;
+    }
+    PyObject *own = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
+    if (own != NULL && Py_TYPE(own) == core.array && is_within(array, (PyArrayObject *)own)) {
+        PyArrayObject *view = (PyArrayObject *)own;
+        PlannedResult *found = &entry->results[entry->results_count++];
+        found->ndim = PyArray_NDIM(view);
+        memcpy(found->dims, PyArray_DIMS(view), (size_t)found->ndim * sizeof(npy_intp));
+        memcpy(found->steps, PyArray_STRIDES(view), (size_t)found->ndim * sizeof(npy_intp));
+        found->offset = PyArray_BYTES(view) - PyArray_BYTES(array);
+        found->dtype = Py_NewRef((PyObject *)PyArray_DESCR(view));
+        found->keys = PyNumber_And(((Tensor *)result)->keys, viewed->odd);
+        if (found->keys == NULL) {
+            plan_entry_release(entry);
+            return -1;
+        }
+    }
+    plan_table_add(&viewed->table, entry);
+    return 0;
+}
+
+/* Return the array of a view, a new reference. */
+static PyObject *view_of(PyArrayObject *array, PlannedResult *result) {
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
+    PyObject *made = PyArray_NewFromDescr(
+        core.array, dtype, result->ndim, result->dims, result->steps, PyArray_BYTES(array) + result->offset,
+        PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (made != NULL && PyArray_SetBaseObject((PyArrayObject *)made, Py_NewRef((PyObject *)array)) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* Return the tensor of a view. */
+static PyObject *serve(const Viewed *viewed, PlanEntry *entry, PyObject *base) {
+    PyObject *array = Py_NewRef(((Tensor *)base)->array);
+    PyObject *made = view_of((PyArrayObject *)array, &entry->results[0]), *result = NULL;
+    if (made != NULL) {
+        PyObject *given[] = {NULL, base, made, entry->results[0].keys};
+        result = PyObject_Vectorcall(viewed->wrap, given + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        Py_DECREF(made);
+    }
+    Py_DECREF(array);
+    return result;
+}
+
+static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    Viewed *viewed = (Viewed *)self;
+    PlanKey key;
+    if (names != NULL || PyVectorcall_NARGS(flagged) != viewed->total || !plan_key_read(&key, viewed->kinds, args)) {
+        return PyObject_Vectorcall(viewed->base.function, args, flagged, names);
+    }
+    PlanEntry *entry = plan_table_find(&viewed->table, &key, plan_key_hash(&key));
+    if (entry != NULL && entry->results_count > 0) {
+        entry->uses++;
+        PyObject *result = serve(viewed, entry, args[0]);
+        plan_entry_release(entry);
+        return result;
+    }
+    PyObject *array = Py_NewRef(((Tensor *)args[0])->array);
+    PyObject *result = PyObject_Vectorcall(viewed->base.function, args, flagged, names);
+    if (result != NULL && entry == NULL && viewed->table.patience > 0) {
+        viewed->table.patience--;
+        if (remember(viewed, &key, (PyArrayObject *)array, result) < 0) {
+            Py_CLEAR(result);
+        }
+    }
+    Py_DECREF(array);
+    return result;
+}
+
+/* Viewed(function, kinds, wrap, odd): the first argument is the tensor that is viewed. */
+static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *function, *wrap, *odd;
+    const char *kinds;
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
+        PyErr_SetString(PyExc_TypeError, "Viewed() takes its arguments by position");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "OsOO!:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd)) {
+        return NULL;
+    }
+    if (kinds[0] != 'T' || strlen(kinds) > MOST_ARGUMENTS) {
+        PyErr_SetString(PyExc_ValueError, "a view kernel takes the tensor first, and few arguments");
+        return NULL;
+    }
+    Viewed *made = (Viewed *)type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->base.call = viewed_call;
+    made->base.function = Py_NewRef(function);
+    made->wrap = Py_NewRef(wrap);
+    made->odd = Py_NewRef(odd);
+    made->total = (Py_ssize_t)strlen(kinds);
+    memcpy(made->kinds, kinds, strlen(kinds) + 1);
+    made->table.patience = PATIENCE;
+    return (PyObject *)made;
+}
+
+static PyType_Slot viewed_slots[] = {
+    {Py_tp_new, viewed_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_traverse, viewed_traverse},
+    {Py_tp_dealloc, viewed_dealloc},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_setattro, function_setattro},
+    {Py_tp_repr, function_repr},
+    {Py_tp_descr_get, function_bind},
+    {Py_tp_getset, function_getset},
+    {Py_tp_methods, function_methods},
+    {Py_tp_members, function_members},
+    {0, NULL},
+};
+
+static PyType_Spec viewed_spec = {
+    .name = "opwright._fast.Viewed",
+    .basicsize = sizeof(Viewed),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = viewed_slots,
+};
+
+PyTypeObject *make_viewed_type(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) {
+        return NULL;
+    }
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &viewed_spec, NULL);
+}

@@ -1,0 +1,159 @@
+"""Plans that shims and the compiled core keep: what they depend on changes them, and nothing else does."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright.plans.known import KnownForms
+from opwright.plans.plan import Plan
+
+RNG = np.random.default_rng(0)
+
+
+def arrays() -> list[np.ndarray[Any, Any]]:
+    """Arrays that differ in what plans depend on: one of these alone, or several."""
+    base = RNG.random((4, 6)).astype(np.float32)
+    return [
+        base, base.T, base[::2], base[:, ::2], base[::-1], base.astype(np.float64), (base * 9).astype(np.int64),
+        base.astype(np.float16), base[:1], base[:, :1], base.reshape(6, 4), base[:, :0],
+        np.broadcast_to(base[0], (4, 6)),
+    ]  # fmt: skip
+
+
+CALLS: dict[str, Callable[[opwright.Tensor], Any]] = {
+    "sum": lambda x: x.sum(0),
+    "sum, keepdim": lambda x: x.sum(0, keepdim=True),
+    "cumsum": lambda x: opwright.cumsum(x, 1),
+    "max": lambda x: opwright.max(x, 0),
+    "cat": lambda x: opwright.cat([x, x], 1),
+    "softmax": lambda x: opwright.softmax(x, 0),
+    "zeros_like": opwright.zeros_like,
+    "clamp": lambda x: opwright.clamp(x, 0.25, 0.5),
+    "matmul": lambda x: opwright.matmul(x, x.t()),
+    "transpose": lambda x: x.transpose(0, 1),
+    "select": lambda x: x.select(0, 0),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "diagonal": lambda x: x.diagonal(),
+    "slice": lambda x: x[1:3, ::2],
+    "add, out=": lambda x: opwright.add(x, x, out=opwright.empty([0], dtype=x.dtype)),
+}
+
+
+def seen(result: Any) -> Any:
+    """What tells results apart."""
+    if isinstance(result, tuple):
+        return [seen(each) for each in result]
+    return (result.array.shape, result.array.strides, result.array.dtype, result.keys, result.array.tobytes())
+
+
+def called(call: Callable[[opwright.Tensor], Any], x: opwright.Tensor) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return seen(call(x))
+        except Exception as error:
+            return type(error), str(error)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_in_any_order_give_what_the_first_gave(name: str) -> None:
+    tensors = [opwright.from_numpy(array) for array in map(np.array, arrays())]
+    tensors += [opwright.from_numpy(each) for each in arrays() if each.flags.writeable]
+    first = [called(CALLS[name], tensor) for tensor in tensors]
+    for _ in range(40):
+        place = int(RNG.integers(len(tensors)))
+        assert called(CALLS[name], tensors[place]) == first[place]
+
+
+def test_views_are_views() -> None:
+    for _ in range(3):
+        x = opwright.zeros([4, 6])
+        for view in (x.t(), x.select(1, 2), x.unsqueeze(0), x.diagonal(), x.t().select(0, 1), x[1:, 2:]):
+            view.fill_(1.0)
+            assert view._base is x and x.array.sum() == view.numel()
+            x.zero_()
+        assert x.detach().unsqueeze(0)._version == x._version > 0
+
+
+def test_views_of_what_cannot_be_written_to_cannot() -> None:
+    writeable, fixed = np.zeros((2, 3)), np.zeros((2, 3))
+    fixed.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensors = [opwright.from_numpy(each) for each in (writeable, fixed, writeable, fixed)]
+    assert [each.select(0, 1).array.flags.writeable for each in tensors] == [
+        each.array.flags.writeable for each in tensors
+    ]
+
+
+def test_numbers_of_another_type_are_another_call() -> None:
+    for _ in range(3):
+        for fill in (1, 1.0, True):
+            assert opwright.full([2], fill).dtype == {int: "int64", float: "float32", bool: "bool"}[type(fill)]
+
+
+def test_the_default_dtype_is_asked_for() -> None:
+    try:
+        for dtype in (opwright.float32, opwright.float64, opwright.float32, opwright.float64):
+            opwright.set_default_dtype(dtype)
+            for _ in range(3):
+                assert opwright.zeros([3]).dtype == dtype
+                assert opwright.mean(opwright.full([2], 2.0)).dtype == dtype
+    finally:
+        opwright.set_default_dtype(opwright.float32)
+
+
+def test_errors_are_worded_alike_each_time() -> None:
+    x = opwright.zeros([2, 3])
+    x.select(0, 1)
+    said = set()
+    for _ in range(4):
+        with pytest.raises(IndexError) as caught:
+            x.select(0, 5)
+        said.add(str(caught.value))
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            with pytest.raises(RuntimeWarning):
+                opwright.sum(opwright.full([2], 3e38), [0])
+
+
+def test_tables_are_bounded() -> None:
+    forms = KnownForms()
+    plan = Plan(opwright.rules.like(np.zeros(3)).form, ())
+    for number in range(10_000):
+        forms.learn(number, plan)
+        assert len(forms) <= KnownForms.most
+    with pytest.raises(RuntimeError, match="take the operands as they are"):
+        forms.learn(0, plan, np.zeros(3))
+
+
+def test_threads_share_what_is_kept() -> None:
+    wrong: list[Any] = []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            rows, columns = (int(each) for each in rng.integers(1, 12, 2))
+            array = rng.random((rows, columns))
+            x = opwright.from_numpy(array).t()
+            got = opwright.cumsum(x, 0).array, x.unsqueeze(1).array, opwright.clamp(x, rng.random()).array.shape
+            if not (np.array_equal(got[0], np.cumsum(array.T, 0)) and np.array_equal(got[1], array.T[:, None])):
+                wrong.append((rows, columns))
+            if got[2] != (columns, rows):
+                wrong.append(got[2])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
