@@ -147,7 +147,8 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     if (is_done != 0) {
         return is_done < 0 ? -1 : 0;
     }
-    PyObject *result = PyObject_CallFunctionObjArgs(leaves.accumulate, leaf, grad, NULL);
+    PyObject *is_ours = Py_REFCNT(grad) == 1 ? Py_True : Py_False;
+    PyObject *result = PyObject_CallFunctionObjArgs(leaves.accumulate, leaf, grad, is_ours, NULL);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
