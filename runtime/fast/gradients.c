@@ -106,8 +106,8 @@ static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *g
     if (count > 0 && count == formula->count) {
         found = Py_NewRef(values[count - 1]);
     }
-    while (count > 0) {
-        Py_DECREF(values[--count]);
+    for (int done = 0; done < count; done++) {
+        Py_DECREF(values[done]);
     }
     return found;
 }
@@ -127,8 +127,8 @@ int gradients_compute(PyObject *object, PyObject *node, PyObject *grad, PyObject
             results[i] = compute_one(&gradients->formulas[i], node, grad);
         }
         if (results[i] == NULL) {
-            while (i > 0) {
-                Py_CLEAR(results[--i]);
+            for (Py_ssize_t done = 0; done < i; done++) {
+                Py_CLEAR(results[done]);
             }
             return PyErr_Occurred() ? -1 : 0;
         }
