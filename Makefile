@@ -7,7 +7,7 @@ PURE ?=
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
 WITH_ORACLE := $(VENV)-oracle
 RECORDS := build/tests
-RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1))).json
+RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1)))$(if $(PURE),-pure).json
 INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
 LOG := pip.log

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+import textwrap
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
@@ -35,9 +37,28 @@ class BuildCore(build_ext):
         except (BaseError, CCompilerError, OSError) as error:
             _left_out(str(error))
 
+    def is_built(self) -> bool:
+        """Whether it was built, now or before."""
+        return all(Path(self.get_ext_fullpath(each.name)).exists() for each in self.extensions)
+
+
+class Wheel(bdist_wheel):
+    """The command that packs the wheel, which is for one Python and platform only where it has the extension."""
+
+    def run(self) -> None:
+        """Build, and say what the wheel holds."""
+        self.run_command("build")
+        building = self.get_finalized_command("build_ext")
+        assert isinstance(building, BuildCore)
+        if not building.is_built():
+            self.distribution.ext_modules = []
+            self.root_is_pure = True
+        super().run()
+
 
 def _left_out(problem: str) -> None:
-    print(f"opwright._fast is not built, Python runs in its place: {problem.splitlines()[0]}", file=sys.stderr)
+    reason = textwrap.shorten(problem, 160, placeholder=" …")
+    print(f"opwright._fast is not built, Python runs in its place: {reason}", file=sys.stderr)
 
 
 def _unsupported() -> str:
@@ -58,5 +79,5 @@ setup(
             optional=True,
         )
     ],
-    cmdclass={"build_ext": BuildCore},
+    cmdclass={"build_ext": BuildCore, "bdist_wheel": Wheel},
 )

@@ -23,7 +23,7 @@ from opwright.core import fast
 NAMES = (
     "add", "sub", "mul", "div", "maximum", "atan2", "pow", "remainder", "eq", "lt", "logical_and", "bitwise_and", "exp",
     "log", "sqrt", "neg", "abs", "sin", "tanh", "reciprocal", "isnan", "sum", "mean", "amax", "cat", "softmax", "where",
-    "clamp", "transpose", "permute", "zeros", "full", "matmul", "copysign", "floor", "rsub",
+    "clamp", "transpose", "permute", "zeros", "full", "matmul", "copysign", "floor", "rsub", "addcmul", "hypot", "relu",
 )  # fmt: skip
 DTYPES = (np.float32, np.float64, np.int64, np.int32, np.bool_, np.complex64, np.float16, np.uint8)
 SHAPES = ((4,), (4,), (4,), (2, 3), (3,), (1,), (), (0,), (600,), (2, 2))
@@ -76,10 +76,15 @@ def array(draw: random.Random) -> np.ndarray[Any, Any]:
     return found
 
 
-def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what a call gave or raised, in a form that compares."""
+def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], passes: int) -> Any:
+    """Return what a call, and so many backward passes from its result, gave or raised, in a form that compares."""
     try:
-        return described(function(*args, **kwargs))
+        found = function(*args, **kwargs)
+        if passes and isinstance(found, opwright.Tensor) and found.requires_grad:
+            ones = opwright.ones_like(found.detach())
+            for left in reversed(range(passes)):
+                found.backward(ones if found.ndim or left else None, retain_graph=left > 0)
+        return described(found)
     except Exception as error:
         return type(error).__name__, str(error)
 
@@ -88,7 +93,8 @@ def described(found: Any) -> Any:
     """Return all that can be seen of a result."""
     if isinstance(found, opwright.Tensor):
         node = found.grad_fn and (found.grad_fn.name(), [type(each).__name__ for each in found.grad_fn.edges])
-        return type(found).__name__, found.keys, node, described(found.array)
+        grad = None if found.extra is None else found.extra.grad
+        return type(found).__name__, found.keys, node, described(found.array), described(grad)
     if isinstance(found, np.ndarray):
         return found.shape, found.strides, str(found.dtype), found.tobytes()
     return [described(each) for each in found] if isinstance(found, list | tuple) else repr(type(found))
@@ -106,7 +112,7 @@ def outcomes(calls: int, seed: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
         kwargs = {draw.choice(names): value(draw)} if draw.randrange(9) == 0 else {}
         block: Any = draw.choice((opwright.no_grad, contextlib.nullcontext, contextlib.nullcontext, raising))
         with block():
-            found = outcome(function, args, kwargs)
+            found = outcome(function, args, kwargs, draw.choice((0, 1, 1, 2)))
         yield (function, args, kwargs), (found, [described(each) for each in args])
 
 

@@ -56,7 +56,7 @@ def is_older_than_the_sources(path: Path) -> bool:
     return any(
         file.stat().st_mtime > path.stat().st_mtime
         for file in files
-        if file.suffix in (".py", ".pyi", ".j2", ".yaml", ".lark", ".toml", ".md")
+        if file.suffix in (".py", ".pyi", ".j2", ".yaml", ".lark", ".toml", ".md", ".c", ".h")
     )
 
 

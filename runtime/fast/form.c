@@ -241,8 +241,8 @@ static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const
     }
     result = PyObject_Vectorcall(kernel, values, (size_t)total | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 done:
-    while (copied > 0) {
-        Py_DECREF(copies[--copied]);
+    for (Py_ssize_t i = 0; i < copied; i++) {
+        Py_DECREF(copies[i]);
     }
     return result;
 }

@@ -2,14 +2,12 @@
  * same shape, with elements. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
  * who asked calls the ufunc. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define HAS_NUMPY_API
 #include "loops.h"
+#include "numpy_api.h"
 
 #include <fenv.h>
 #include <math.h>
-#include <numpy/arrayobject.h>
-#include <numpy/ufuncobject.h>
 
 #define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* From how many elements on other threads may run, as in NumPy. */
@@ -20,31 +18,6 @@
 /* Load NumPy's functions. */
 int loops_ready(void) {
     return PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
-}
-
-/* The shape that was asked for last: calls that follow each other often have the same. */
-static PyObject *known_shape = NULL;
-static int known_ndim = -1;
-static npy_intp known_dims[4];
-
-PyObject *array_shape(PyObject *object) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    int ndim = PyArray_NDIM(array);
-    size_t size = (size_t)ndim * sizeof(npy_intp);
-    if (ndim == known_ndim && memcmp(known_dims, PyArray_DIMS(array), size) == 0) {
-        return Py_NewRef(known_shape);
-    }
-    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(array));
-    if (shape != NULL && ndim > 0 && ndim <= 4) {
-        memcpy(known_dims, PyArray_DIMS(array), size);
-        known_ndim = ndim;
-        Py_XSETREF(known_shape, Py_NewRef(shape));
-    }
-    return shape;
-}
-
-PyObject *array_dtype(PyObject *array) {
-    return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
 }
 
 /* Return the kind of a type, as dtypes call it; 0 for what no tensor has. */

@@ -26,8 +26,16 @@ int loops_ready(void);
 int loops_init(Loops *loops, PyObject *ufunc, int operands, const char *kinds);
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
 
-/* The shape of a NumPy array, and its dtype: new references. */
+/* arrays.c: of NumPy arrays */
 PyObject *array_shape(PyObject *array);
 PyObject *array_dtype(PyObject *array);
+PyObject *array_of_one(PyObject *like);
+PyObject *array_copy(PyObject *array);
+int array_fits(PyObject *array, PyObject *dtype, PyObject *shape);
+int arrays_are_alike(PyObject *first, PyObject *second);
+int array_is_real(PyObject *array);
+int array_is_free(PyObject *array);
+int array_is_small(PyObject *array, Py_ssize_t most);
+void array_write(PyObject *to, PyObject *from);
 
 #endif

@@ -1,6 +1,6 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
-#include "core.h"
+#include "storage.h"
 
 Configuration core = {0};
 
@@ -60,10 +60,12 @@ static int execute(PyObject *module) {
         add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
         add_type(module, "Planned", make_planned_type(module)) < 0 ||
         add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
-        add_type(module, "Recorder", make_recorder_type(module)) < 0) {
+        add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
+        add_type(module, "Gradients", make_gradients_type(module)) < 0) {
         return -1;
     }
-    if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0) {
+    if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
+        PyModule_AddIntConstant(module, "MOST_VALUES", MOST_VALUES) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "VERSION", CORE_VERSION);
@@ -72,6 +74,11 @@ static int execute(PyObject *module) {
 static PyMethodDef methods[] = {
     {"configure", configure, METH_VARARGS, "Take the classes and constants that the types go by; once."},
     {"configure_recording", configure_recording, METH_VARARGS, "Take what Recorder needs of opwright.autograd."},
+    {"configure_storage", configure_storage, METH_VARARGS, "Take the classes of opwright.arrays.storage; once."},
+    {"configure_saving", configure_saving, METH_VARARGS, "Take what opwright.autograd.saved does; once."},
+    {"configure_leaves", configure_leaves, METH_VARARGS, "Take what leaves need of opwright.autograd; once."},
+    {"configure_engine", configure_engine, METH_VARARGS, "Take what passes need of opwright.autograd; once."},
+    {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
     {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,8 @@
 
 #include "core.h"
 
+NodeSlots node_slots = {0};
+
 #define MOST_FREE 64
 #define MOST_SLOTS 12
 
@@ -84,4 +86,33 @@ void adopt_node(PyTypeObject *type) {
     }
     type->tp_alloc = node_alloc;
     type->tp_dealloc = node_dealloc;
+}
+
+/* Return the offset of a slot of a class, or -1 with an exception. */
+Py_ssize_t slot_offset(PyTypeObject *type, const char *name) {
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
+    if (found == NULL) {
+        return -1;
+    }
+    Py_ssize_t offset = -1;
+    if (Py_IS_TYPE(found, &PyMemberDescr_Type) && ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX) {
+        offset = ((PyMemberDescrObject *)found)->d_member->offset;
+    } else {
+        PyErr_Format(PyExc_TypeError, "%.200s.%s is no slot", type->tp_name, name);
+    }
+    Py_DECREF(found);
+    return offset;
+}
+
+/* Take the class of all nodes. */
+int find_node_slots(PyTypeObject *type) {
+    node_slots = (NodeSlots){
+        .edges = slot_offset(type, "edges"),
+        .sequence = slot_offset(type, "sequence"),
+        .shape = slot_offset(type, "shape"),
+        .dtype = slot_offset(type, "dtype"),
+        .extra = slot_offset(type, "extra"),
+    };
+    node_slots.type = PyErr_Occurred() ? NULL : (PyTypeObject *)Py_NewRef((PyObject *)type);
+    return node_slots.type == NULL ? -1 : 0;
 }

@@ -28,11 +28,9 @@ typedef struct {
     Saving savings[MOST_SAVED];
 } Recorder;
 
-/* What `configure_recording` is told: what Python does where it is uncommon, and the offsets of the slots of nodes. */
+/* What `configure_recording` is told: what Python does where it is uncommon. */
 static struct {
-    PyObject *save, *save_result, *record, *blocks_owner, *blocks_name, *grad, *dense_cpu_grad;
-    int64_t autograd_bits;
-    Py_ssize_t edges, sequence, shape, dtype, extra;
+    PyObject *record, *grad;
 } recording = {0};
 
 static int64_t last_sequence = -1;
@@ -76,42 +74,6 @@ static PyObject *edge_of(PyObject *tensor) {
     return edge == NULL ? Py_None : edge;
 }
 
-/* Whether hooks may want to see what is saved, or the tensor must not be. Returns -1 with an exception. */
-static int is_saved_by_python(Tensor *tensor) {
-    PyObject *blocks = PyDict_GetItemWithError(recording.blocks_owner, recording.blocks_name);
-    if (blocks == NULL || !PyLong_CheckExact(blocks) || tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)) {
-        return PyErr_Occurred() ? -1 : 1;
-    }
-    int overflow;
-    int64_t keys = tensor->keys == core.dense_cpu ? core.dense_cpu_bits
-                                                  : PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
-    int64_t count = PyLong_AsLongLongAndOverflow(blocks, &overflow);
-    return count != 0 || !(keys & recording.autograd_bits);
-}
-
-/* Return a tensor as a node keeps it: `opwright.autograd.saved.save`. */
-static PyObject *save(PyObject *tensor) {
-    int by_python = is_saved_by_python((Tensor *)tensor);
-    if (by_python < 0) {
-        return NULL;
-    }
-    if (by_python || ((Tensor *)tensor)->extra != Py_None) {
-        return PyObject_CallOneArg(recording.save, tensor);
-    }
-    PyObject *zero = PyLong_FromLong(0);
-    if (zero == NULL) {
-        return NULL;
-    }
-    PyObject *saved = PyTuple_New(2);
-    if (saved == NULL) {
-        Py_DECREF(zero);
-        return NULL;
-    }
-    PyTuple_SET_ITEM(saved, 0, Py_NewRef(tensor));
-    PyTuple_SET_ITEM(saved, 1, zero);
-    return saved;
-}
-
 static PyObject *saved_argument(const Saving *saving, PyObject *const *args) {
     PyObject *value = args[saving->place];
     if (saving->how == KEEP_VALUE) {
@@ -137,7 +99,7 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     if (node == NULL) {
         return NULL;
     }
-    int failed = set_slot(node, recording.edges, edges_of(recorder, args));
+    int failed = set_slot(node, node_slots.edges, edges_of(recorder, args));
     for (int i = 0; failed == 0 && i < recorder->savings_count; i++) {
         const Saving *saving = &recorder->savings[i];
         if (saving->how != KEEP_RESULT) {
@@ -152,7 +114,7 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
 
 /* Return a tensor's keys with GRAD. */
 static PyObject *keys_with_grad(PyObject *keys) {
-    return keys == core.dense_cpu ? Py_NewRef(recording.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
+    return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
 }
 
 /* Give a new tensor its history. */
@@ -162,10 +124,10 @@ static int note_history(Tensor *result, PyObject *node) {
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
-    if (set_slot(node, recording.sequence, next_sequence(NULL, NULL)) < 0 ||
-        set_slot(node, recording.extra, Py_NewRef(Py_None)) < 0 ||
-        set_slot(node, recording.shape, array_shape(result->array)) < 0 ||
-        set_slot(node, recording.dtype, array_dtype(result->array)) < 0) {
+    if (set_slot(node, node_slots.sequence, next_sequence(NULL, NULL)) < 0 ||
+        set_slot(node, node_slots.extra, Py_NewRef(Py_None)) < 0 ||
+        set_slot(node, node_slots.shape, array_shape(result->array)) < 0 ||
+        set_slot(node, node_slots.dtype, array_dtype(result->array)) < 0) {
         return -1;
     }
     PyObject *keys = keys_with_grad(result->keys);
@@ -181,7 +143,7 @@ static int save_results(const Recorder *recorder, PyObject *result, PyObject *no
     for (int i = 0; i < recorder->savings_count; i++) {
         const Saving *saving = &recorder->savings[i];
         if (saving->how == KEEP_RESULT &&
-            set_slot(node, saving->slot, PyObject_CallOneArg(recording.save_result, result)) < 0) {
+            set_slot(node, saving->slot, save_result(result)) < 0) {
             return -1;
         }
     }
@@ -228,22 +190,6 @@ static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t fla
     }
     Py_XDECREF(node);
     return result;
-}
-
-/* Return the offset of a slot of a class, or -1 with an exception. */
-static Py_ssize_t slot_offset(PyTypeObject *type, const char *name) {
-    PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
-    if (found == NULL) {
-        return -1;
-    }
-    Py_ssize_t offset = -1;
-    if (Py_IS_TYPE(found, &PyMemberDescr_Type) && ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX) {
-        offset = ((PyMemberDescrObject *)found)->d_member->offset;
-    } else {
-        PyErr_Format(PyExc_TypeError, "%.200s.%s is no slot", type->tp_name, name);
-    }
-    Py_DECREF(found);
-    return offset;
 }
 
 /* Take `(slot, how, place, needed)` of each thing that is saved. */
@@ -300,7 +246,7 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
             &PyTuple_Type, &savings)) {
         return NULL;
     }
-    if (recording.save == NULL || total > MOST_ARGUMENTS) {
+    if (recording.record == NULL || total > MOST_ARGUMENTS) {
         PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
         return NULL;
     }
@@ -321,36 +267,22 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)made;
 }
 
-/* configure_recording(node_class, save, save_result, record, globals of `save`, name of the count, GRAD, AUTOGRAD) */
+/* configure_recording(Node, record, GRAD) */
 PyObject *configure_recording(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *node, *save_one, *save_result, *record, *owner, *name, *grad;
-    long long autograd;
-    if (!PyArg_ParseTuple(
-            args, "O!OOOO!UO!L:configure_recording", &PyType_Type, &node, &save_one, &save_result, &record,
-            &PyDict_Type, &owner, &name, &PyLong_Type, &grad, &autograd)) {
+    PyObject *node, *record, *grad;
+    if (!PyArg_ParseTuple(args, "O!OO!:configure_recording", &PyType_Type, &node, &record, &PyLong_Type, &grad)) {
         return NULL;
     }
-    PyTypeObject *type = (PyTypeObject *)node;
-    recording.edges = slot_offset(type, "edges");
-    recording.sequence = slot_offset(type, "sequence");
-    recording.shape = slot_offset(type, "shape");
-    recording.dtype = slot_offset(type, "dtype");
-    recording.extra = slot_offset(type, "extra");
-    if (PyErr_Occurred()) {
+    if (find_node_slots((PyTypeObject *)node) < 0) {
         return NULL;
     }
-    recording.dense_cpu_grad = PyNumber_Or(core.dense_cpu, grad);
-    if (recording.dense_cpu_grad == NULL) {
+    core.dense_cpu_grad = PyNumber_Or(core.dense_cpu, grad);
+    if (core.dense_cpu_grad == NULL) {
         return NULL;
     }
-    recording.autograd_bits = autograd;
     recording.grad = Py_NewRef(grad);
-    recording.blocks_owner = Py_NewRef(owner);
-    recording.blocks_name = Py_NewRef(name);
-    recording.save_result = Py_NewRef(save_result);
     recording.record = Py_NewRef(record);
-    recording.save = Py_NewRef(save_one);
     Py_RETURN_NONE;
 }
 

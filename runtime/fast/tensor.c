@@ -65,18 +65,23 @@ static PyObject *tensor_alloc(PyTypeObject *type, Py_ssize_t items) {
     return self;
 }
 
-/* Make a simple tensor of a new array in NumPy's memory. Takes the reference to the array, also where it fails. */
-PyObject *wrap_simple(PyObject *array) {
+/* Make a tensor with these keys on a new array. Takes the reference to the array, also where it fails. */
+PyObject *wrap_with_keys(PyObject *array, PyObject *keys) {
     Tensor *made = (Tensor *)tensor_alloc(core.tensor, 0);
     if (made == NULL) {
         Py_DECREF(array);
         return NULL;
     }
     made->array = array;
-    made->keys = Py_NewRef(core.dense_cpu);
+    made->keys = Py_NewRef(keys);
     made->edge = Py_NewRef(Py_None);
     made->extra = Py_NewRef(Py_None);
     return (PyObject *)made;
+}
+
+/* Make a simple tensor of a new array in NumPy's memory. Takes the reference to the array, also where it fails. */
+PyObject *wrap_simple(PyObject *array) {
+    return wrap_with_keys(array, core.dense_cpu);
 }
 
 /* Take the class whose instances are made here. Returns -1 where its instances have more than the base's fields. */

@@ -8,7 +8,7 @@ where its gradient is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
@@ -28,6 +28,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.targets.node_formulas import formula_texts
 from opwright_codegen.views.annotations import Side, Tensors, annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
@@ -37,8 +38,8 @@ __all__ = ["NodeBuilder", "NodeClass", "Slot"]
 
 # What Node and MultipleOutputs have themselves.
 _MEMBERS = (
-    "apply", "counts", "dtype", "edges", "extra", "metadata", "more", "name", "next_functions", "output", "outputs",
-    "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "shown", "takes_edges",
+    "apply", "counts", "dtype", "edges", "extra", "formulas", "metadata", "more", "name", "next_functions", "output",
+    "outputs", "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "shown", "takes_edges",
     "takes_undefined",
 )  # fmt: skip
 _LOCALS = (
@@ -171,19 +172,37 @@ class NodeBuilder:
         fields = [f"{name}: {annotation}" for name, annotation in kept]
         freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
         if freed:
-            fields.append(bracketed("saved = (", freed, ")", 4) if len(freed) > 1 else f"saved = {tuple_text(freed)}")
+            fields.append(_tuple_field("saved", freed))
+        if texts := formula_texts(self._formulas(), self._plain_slots()):
+            fields.append(_tuple_field("formulas", [quoted(text) for text in texts]))
         if self._shown:
             fields.append(f"shown = {quoted(self._shown)}")
-        slots = bracketed("__slots__ = (", names, ")", 4) if len(names) != 1 else f"__slots__ = {tuple_text(names)}"
         return NodeClass(
             fill_comment(self._view.declaration),
             self.name,
             "RecordedSeveral" if self.is_several else "Recorded",
-            slots,
+            _tuple_field("__slots__", names),
             tuple(fields),
             signature("apply", parameters, "Sequence[Any]", 4),
             tuple(self._statements()),
         )
+
+    def _formulas(self) -> Iterator[tuple[Formula, Formula]]:
+        """Yield the formula of each edge, as it was read and as the module spells it: where each edge has one."""
+        derivatives = self.entry.derivatives
+        has_all = [derivative.inputs for derivative in derivatives] == [(name,) for name in self.inputs]
+        if self.is_several or not has_all or any(self._is_list(name) for name in self.inputs):
+            return
+        for derivative in derivatives:
+            read = derivative.formula
+            if read is None or derivative.reason is not None or derivative.uses_mask:
+                read = Tuple(())
+            yield read, self.spelled(read)
+
+    def _plain_slots(self) -> dict[str, str]:
+        """Return the slots whose tensors, if they keep any, are surely there, by what they keep."""
+        plain = (Tensors.ONE, Tensors.NONE)
+        return {slot.saved.name: slot.name for slot in self.slots if slot.tensors in plain}
 
     def _statements(self) -> list[str]:
         derivatives = self.entry.derivatives
@@ -322,6 +341,12 @@ class NodeBuilder:
     def builtin_prefix(self) -> str:
         """Return what stands before builtins that operators hide."""
         return "builtins." if self._builtins.hides(BUILTINS) else ""
+
+
+def _tuple_field(name: str, items: Sequence[str]) -> str:
+    """Return the line of a field that is a tuple."""
+    head = f"{name} = ("
+    return f"{name} = {tuple_text(items)}" if len(items) == 1 else bracketed(head, items, ")", 4)
 
 
 def _unpacked(slot: Slot) -> str:

@@ -32,6 +32,7 @@ class CeluBackward0(Recorded):
     self: Saved
     alpha: Any
     saved = ("self",)
+    formulas = ("nn_gradients.elu_backward(grad, self, alpha, 1, 1 / alpha)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -78,6 +79,7 @@ class EluBackward0(Recorded):
     scale: Any
     input_scale: Any
     saved = ("self",)
+    formulas = ("nn_gradients.elu_backward(grad, self, alpha, scale, input_scale)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -126,6 +128,7 @@ class GluBackward0(Recorded):
     self: Saved
     dim: int
     saved = ("self",)
+    formulas = ("nn_gradients.glu_backward(grad, self, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -358,6 +361,7 @@ class LogSigmoidBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * (-self).sigmoid()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -386,6 +390,7 @@ class MishBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * nn_gradients.mish_derivative(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -510,6 +515,7 @@ class SiluBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("nn_gradients.silu_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)

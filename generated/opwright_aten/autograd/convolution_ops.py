@@ -20,6 +20,7 @@ class Col2ImBackward0(Recorded):
     dilation: list[int]
     padding: list[int]
     stride: list[int]
+    formulas = ("ops.im2col(grad, kernel_size, dilation, padding, stride)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.im2col(grad, self.kernel_size, self.dilation, self.padding, self.stride),)

@@ -33,6 +33,7 @@ from .. import ops
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 class CloneBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -57,6 +58,7 @@ clone_out = refuse_recording("clone", 0, 2)
 # lift_fresh(Tensor(a) self) -> Tensor(a)
 class LiftFreshBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -77,6 +79,7 @@ def lift_fresh(below: Callable[..., Tensor]) -> Kernel:
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 class FillBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -113,6 +116,7 @@ fill_Scalar_out = refuse_recording("fill", 0, 2)
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 class FillBackward1(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)", "grad.sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, value_edge = self.edges if edges is None else edges
@@ -150,6 +154,7 @@ fill_Tensor_out = refuse_recording("fill", 0, 1, 2)
 # zero(Tensor self) -> Tensor
 class ZeroBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -187,6 +192,7 @@ zero_out = refuse_recording("zero", 0, 1)
 class CopyBackward0(Recorded):
     __slots__ = ("src_device",)
     src_device: Any
+    formulas = ("ops.zeros_like(grad)", "pointwise_gradients.on_device(grad, src_device)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -232,6 +238,7 @@ class ToCopyBackward0(Recorded):
     __slots__ = ("self_device", "self_dtype")
     self_device: Any
     self_dtype: Any
+    formulas = ("grad.to(self_device, self_dtype)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.to(self.self_device, self.self_dtype),)

@@ -37,6 +37,7 @@ from .. import ops
 class TrilBackward0(Recorded):
     __slots__ = ("diagonal",)
     diagonal: int
+    formulas = ("grad.tril(diagonal)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.tril(self.diagonal),)
@@ -76,6 +77,7 @@ tril_out = refuse_recording("tril", 0, 2)
 class TriuBackward0(Recorded):
     __slots__ = ("diagonal",)
     diagonal: int
+    formulas = ("grad.triu(diagonal)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.triu(self.diagonal),)
@@ -172,6 +174,7 @@ class GatherBackward0(Recorded):
     dim: int
     index: Saved
     saved = ("index",)
+    formulas = ("grad.new_zeros(self_shape).scatter_add(dim, index, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
@@ -238,6 +241,7 @@ class IndexAddBackward0(Recorded):
     source_shape: Any
     alpha: Any
     saved = ("index",)
+    formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, source_edge = self.edges if edges is None else edges
@@ -301,6 +305,10 @@ class IndexCopyBackward0(Recorded):
     index: Saved
     source_shape: Any
     saved = ("index",)
+    formulas = (
+        "ops.index_fill(grad, dim, index, 0)",
+        "shapes_gradients.index_source_backward(grad, dim, index, source_shape)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, source_edge = self.edges if edges is None else edges
@@ -359,6 +367,7 @@ class IndexFillBackward0(Recorded):
     dim: int
     index: Saved
     saved = ("index",)
+    formulas = ("ops.index_fill(grad, dim, index, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
@@ -407,6 +416,7 @@ class IndexFillBackward1(Recorded):
     dim: int
     index: Saved
     saved = ("index",)
+    formulas = ("ops.index_fill(grad, dim, index, 0)", "(grad - ops.index_fill(grad, dim, index, 0)).sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, value_edge = self.edges if edges is None else edges
@@ -518,6 +528,7 @@ class IndexSelectBackward0(Recorded):
     dim: int
     index: Saved
     saved = ("index",)
+    formulas = ("shapes_gradients.index_select_backward(grad, self_shape, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
@@ -550,6 +561,7 @@ class MaskedFillBackward0(Recorded):
     __slots__ = ("mask",)
     mask: Saved
     saved = ("mask",)
+    formulas = ("ops.masked_fill(grad, mask, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         mask_ = unpack(self.mask, self)
@@ -595,6 +607,7 @@ class MaskedFillBackward1(Recorded):
     __slots__ = ("mask",)
     mask: Saved
     saved = ("mask",)
+    formulas = ("ops.masked_fill(grad, mask, 0)", "ops.pointwise._where(mask, grad, 0).sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, value_edge = self.edges if edges is None else edges
@@ -649,6 +662,7 @@ class MaskedScatterBackward0(Recorded):
     mask: Saved
     source_shape: Any
     saved = ("mask",)
+    formulas = ("ops.masked_fill(grad, mask, 0)", "shapes_gradients.masked_source_backward(grad, mask, source_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, source_edge = self.edges if edges is None else edges
@@ -706,6 +720,7 @@ class PutBackward0(Recorded):
     index: Saved
     source_shape: Any
     saved = ("index",)
+    formulas = ("", "ops.take(grad, index).reshape(source_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, source_edge = self.edges if edges is None else edges
@@ -765,6 +780,10 @@ class ScatterBackward0(Recorded):
     index: Saved
     src_shape: Any
     saved = ("index",)
+    formulas = (
+        "ops.scatter(grad, dim, index, 0)",
+        "shapes_gradients.scatter_source_backward(grad, dim, index, src_shape)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -823,6 +842,7 @@ class ScatterBackward1(Recorded):
     dim: int
     index: Saved
     saved = ("index",)
+    formulas = ("ops.scatter(grad, dim, index, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
@@ -872,6 +892,7 @@ class ScatterAddBackward0(Recorded):
     index: Saved
     src_shape: Any
     saved = ("index",)
+    formulas = ("grad", "shapes_gradients.scatter_source_backward(grad, dim, index, src_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -929,6 +950,7 @@ class TakeBackward0(Recorded):
     self_shape: Any
     index: Saved
     saved = ("index",)
+    formulas = ("ops.put(grad.new_zeros(self_shape), index, grad, True)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)

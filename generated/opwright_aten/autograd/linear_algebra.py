@@ -40,6 +40,7 @@ class AddbmmBackward0(Recorded):
     alpha: Any
     batch1: Saved
     saved = ("batch2", "batch1")
+    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
@@ -101,6 +102,7 @@ class AddmmBackward0(Recorded):
     alpha: Any
     mat1: Saved
     saved = ("mat2", "mat1")
+    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat1_edge, mat2_edge = self.edges if edges is None else edges
@@ -162,6 +164,11 @@ class AddmvBackward0(Recorded):
     alpha: Any
     mat: Saved
     saved = ("vec", "mat")
+    formulas = (
+        "pointwise_gradients.scaled(grad, beta.conjugate())",
+        "pointwise_gradients.scaled(ops.outer(grad, vec.conj()), alpha.conjugate())",
+        "",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat_edge, vec_edge = self.edges if edges is None else edges
@@ -223,6 +230,11 @@ class AddrBackward0(Recorded):
     alpha: Any
     vec1: Saved
     saved = ("vec2", "vec1")
+    formulas = (
+        "pointwise_gradients.scaled(grad, beta.conjugate())",
+        "pointwise_gradients.scaled(ops.mv(grad, vec2.conj()), alpha.conjugate())",
+        "pointwise_gradients.scaled(ops.mv(grad.t(), vec1.conj()), alpha.conjugate())",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, vec1_edge, vec2_edge = self.edges if edges is None else edges
@@ -284,6 +296,7 @@ class BaddbmmBackward0(Recorded):
     alpha: Any
     batch1: Saved
     saved = ("batch2", "batch1")
+    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
@@ -381,6 +394,7 @@ class DotBackward0(Recorded):
     tensor: Saved
     self: Saved
     saved = ("tensor", "self")
+    formulas = ("grad * tensor.conj()", "grad * self.conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, tensor_edge = self.edges if edges is None else edges
@@ -419,6 +433,7 @@ class LinalgCholeskyExBackward0(Recorded):
     upper: bool
     L: Saved
     saved = ("L",)
+    formulas = ("linear_algebra_gradients.cholesky_backward(grad, L, upper)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         L = unpack(self.L, self)
@@ -492,6 +507,7 @@ class LinalgDetBackward0(Recorded):
     LU: Saved
     pivots: Saved
     saved = ("A", "result", "LU", "pivots")
+    formulas = ("linear_algebra_gradients.det_backward(grad, A, result, LU, pivots)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         A = unpack(self.A, self)
@@ -784,6 +800,7 @@ class MvBackward0(Recorded):
     vec: Saved
     self: Saved
     saved = ("vec", "self")
+    formulas = ("ops.outer(grad, vec.conj())", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, vec_edge = self.edges if edges is None else edges
@@ -820,6 +837,7 @@ mv_out = refuse_recording("mv", 0, 1, 2)
 class TraceBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("linear_algebra_gradients.trace_backward(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (linear_algebra_gradients.trace_backward(grad, self.self_shape),)
@@ -848,6 +866,7 @@ class VdotBackward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad.conj() * other", "grad * self")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -887,6 +906,7 @@ class CholeskyInverseBackward0(Recorded):
     upper: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("decompositions_gradients.cholesky_inverse_backward(grad, self, result, upper)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -960,6 +980,10 @@ class CdistBackward0(Recorded):
     p: float
     result: Saved
     saved = ("x1", "x2", "result")
+    formulas = (
+        "decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-2)",
+        "-decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-3)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         x1_edge, x2_edge = self.edges if edges is None else edges
@@ -1005,6 +1029,10 @@ class EuclideanDistBackward0(Recorded):
     x2: Saved
     result: Saved
     saved = ("x1", "x2", "result")
+    formulas = (
+        "decompositions_gradients.distance_backward(grad, x1, x2, 2, result).sum(-2)",
+        "-decompositions_gradients.distance_backward(grad, x1, x2, 2, result).sum(-3)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         x1_edge, x2_edge = self.edges if edges is None else edges
@@ -1104,6 +1132,7 @@ class LinalgPinvBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("decompositions_gradients.pinv_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1235,6 +1264,7 @@ class LinalgLuSolveBackward0(Recorded):
     adjoint: bool
     result: Saved
     saved = ("LU", "pivots", "result")
+    formulas = ("decompositions_gradients.lu_solve_backward(grad, LU, pivots, result, left, adjoint)", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         LU_edge, B_edge = self.edges if edges is None else edges
@@ -1282,6 +1312,7 @@ class LinalgLuFactorExBackward0(Recorded):
     LU: Saved
     pivots: Saved
     saved = ("LU", "pivots")
+    formulas = ("decompositions_gradients.lu_factor_backward(grad, LU, pivots, pivot)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         LU = unpack(self.LU, self)

@@ -524,6 +524,7 @@ class MultilabelMarginLossBackward0(Recorded):
     reduction: int
     is_target: Saved
     saved = ("self", "target", "is_target")
+    formulas = ("nn_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)

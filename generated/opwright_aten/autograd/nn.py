@@ -32,6 +32,7 @@ class LogSoftmaxBackward0(Recorded):
     dim: int
     result: Saved
     saved = ("result",)
+    formulas = ("nn_gradients.log_softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -62,6 +63,7 @@ class SafeSoftmaxBackward0(Recorded):
     dim: int
     result: Saved
     saved = ("result",)
+    formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -88,6 +90,7 @@ class SoftmaxBackward0(Recorded):
     dim: int
     result: Saved
     saved = ("result",)
+    formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -121,6 +124,7 @@ class EmbeddingBackward0(Recorded):
     padding_idx: int
     scale_grad_by_freq: bool
     saved = ("indices",)
+    formulas = ("nn_gradients.embedding_backward(grad, indices, weight_shape, padding_idx, scale_grad_by_freq)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)

@@ -39,6 +39,7 @@ from .. import ops
 class AddBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
+    formulas = ("grad", "pointwise_gradients.scaled(grad, alpha.conjugate())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -91,6 +92,7 @@ add_out = refuse_recording("add", 0, 1, 3)
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class AddBackward1(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
     shown = "AddBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -142,6 +144,7 @@ class AddcdivBackward0(Recorded):
     tensor2: Saved
     tensor1: Saved
     saved = ("tensor2", "tensor1")
+    formulas = ("grad", "grad * (value / tensor2).conj()", "-grad * (value * tensor1 / (tensor2 * tensor2)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, tensor1_edge, tensor2_edge = self.edges if edges is None else edges
@@ -201,6 +204,11 @@ class AddcmulBackward0(Recorded):
     value: Any
     tensor1: Saved
     saved = ("tensor2", "tensor1")
+    formulas = (
+        "grad",
+        "grad * pointwise_gradients.scaled(tensor2, value).conj()",
+        "grad * pointwise_gradients.scaled(tensor1, value).conj()",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, tensor1_edge, tensor2_edge = self.edges if edges is None else edges
@@ -258,6 +266,10 @@ class Atan2Backward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = (
+        "grad * other / pointwise_gradients.atan2_denominator(self, other)",
+        "grad * -self / pointwise_gradients.atan2_denominator(self, other)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -388,6 +400,7 @@ class ClampBackward1(Recorded):
     min: Any
     max: Any
     saved = ("self",)
+    formulas = ("ops.pointwise._where(pointwise_gradients.is_within(self, min, max), grad, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -670,6 +683,7 @@ class CopysignBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * pointwise_gradients.copysign_derivative(self, result)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -732,6 +746,7 @@ class CopysignBackward1(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * pointwise_gradients.copysign_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -787,6 +802,7 @@ class DivBackward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad / other.conj()", "-grad * (self / (other * other)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -848,6 +864,7 @@ div_out = refuse_recording("div", 0, 1, 2)
 class DivBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    formulas = ("grad / other.conjugate()",)
     shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1098,6 +1115,7 @@ fmin_out = refuse_recording("fmin", 0, 1, 2)
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
 class FmodBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -1137,6 +1155,7 @@ class FmodBackward1(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1190,6 +1209,7 @@ class HypotBackward0(Recorded):
     result: Saved
     other: Saved
     saved = ("self", "result", "other")
+    formulas = ("grad * (self / result)", "grad * (other / result)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1256,6 +1276,7 @@ class LdexpBackward0(Recorded):
     other: Saved
     result: Saved
     saved = ("other", "result")
+    formulas = ("grad * ops.exp2(other).conj()", "grad * result.conj() * 0.6931471805599453")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1306,6 +1327,7 @@ ldexp_out = refuse_recording("ldexp", 0, 1, 2)
 class LerpBackward0(Recorded):
     __slots__ = ("weight",)
     weight: Any
+    formulas = ("grad * (1 - weight.conjugate())", "grad * weight.conjugate()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, end_edge = self.edges if edges is None else edges
@@ -1352,6 +1374,7 @@ class LerpBackward1(Recorded):
     end: Saved
     self: Saved
     saved = ("weight", "end", "self")
+    formulas = ("grad * (1 - weight).conj()", "grad * weight.conj()", "grad * (end - self).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, end_edge, weight_edge = self.edges if edges is None else edges
@@ -1411,6 +1434,7 @@ class LogaddexpBackward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad / (1 + ops.exp(other - self)).conj()", "grad / (1 + ops.exp(self - other)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1451,6 +1475,7 @@ class Logaddexp2Backward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad / (1 + ops.exp2(other - self))", "grad / (1 + ops.exp2(self - other))")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1601,6 +1626,7 @@ class MulBackward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad * other.conj()", "grad * self.conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1661,6 +1687,7 @@ mul_out = refuse_recording("mul", 0, 1, 2)
 class MulBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    formulas = ("grad * other.conjugate()",)
     shown = "MulBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1713,6 +1740,7 @@ class NextafterBackward0(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1775,6 +1803,7 @@ class PowBackward0(Recorded):
     self: Saved
     exponent: Any
     saved = ("self",)
+    formulas = ("pointwise_gradients.pow_self_backward(grad, self, exponent)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1820,6 +1849,10 @@ class PowBackward1(Recorded):
     exponent: Saved
     result: Saved
     saved = ("self", "exponent", "result")
+    formulas = (
+        "pointwise_gradients.pow_self_backward(grad, self, exponent)",
+        "pointwise_gradients.pow_exponent_backward(grad, self, exponent, result)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, exponent_edge = self.edges if edges is None else edges
@@ -1878,6 +1911,7 @@ class PowBackward2(Recorded):
     exponent: Saved
     result: Saved
     saved = ("exponent", "result")
+    formulas = ("pointwise_gradients.pow_exponent_backward(grad, self, exponent, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         exponent = unpack(self.exponent, self)
@@ -1907,6 +1941,7 @@ pow_Scalar_out = refuse_recording("pow", 1, 2)
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 class RemainderBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -1946,6 +1981,7 @@ class RemainderBackward1(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1996,6 +2032,7 @@ remainder_Tensor_out = refuse_recording("remainder", 0, 1, 2)
 class RsubBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
+    formulas = ("-pointwise_gradients.scaled(grad, alpha.conjugate())", "grad")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -2036,6 +2073,7 @@ rsub_Tensor_out = refuse_recording("rsub", 0, 1, 3)
 class RsubBackward1(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
+    formulas = ("-pointwise_gradients.scaled(grad, alpha.conjugate())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-pointwise_gradients.scaled(grad, self.alpha.conjugate()),)
@@ -2072,6 +2110,7 @@ rsub_Scalar_out = refuse_recording("rsub", 0, 3)
 class SubBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
+    formulas = ("grad", "-pointwise_gradients.scaled(grad, alpha.conjugate())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -2124,6 +2163,7 @@ sub_out = refuse_recording("sub", 0, 1, 3)
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class SubBackward1(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
     shown = "SubBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2173,6 +2213,7 @@ class WhereBackward0(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    formulas = ("ops.pointwise._where(condition, grad, 0)", "ops.pointwise._where(condition, 0, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -2378,6 +2419,7 @@ class RemainderBackward2(Recorded):
     self: Any
     other: Saved
     saved = ("other",)
+    formulas = ("-grad * ops.floor(self / other)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
@@ -2407,6 +2449,7 @@ class WhereBackward1(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    formulas = ("ops.pointwise._where(condition, grad, 0)",)
     shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2434,6 +2477,7 @@ class WhereBackward2(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    formulas = ("ops.pointwise._where(condition, 0, grad)",)
     shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:

@@ -14,6 +14,7 @@ from opwright_kernels.gradients import windows as windows_gradients
 class AdaptiveAvgPool2DBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape),)
@@ -40,6 +41,7 @@ _adaptive_avg_pool2d_out = refuse_recording("_adaptive_avg_pool2d", 0, 2)
 class AdaptiveAvgPool3DBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape, 3),)
@@ -68,6 +70,7 @@ class AdaptiveMaxPool2DBackward0(Recorded):
     self_shape: Any
     result1: Saved
     saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
@@ -99,6 +102,7 @@ class AdaptiveMaxPool3DBackward0(Recorded):
     self_shape: Any
     result1: Saved
     saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
@@ -246,6 +250,7 @@ class MaxPool2DWithIndicesBackward0(Recorded):
     self_shape: Any
     result1: Saved
     saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
@@ -286,6 +291,7 @@ class MaxPool3DWithIndicesBackward0(Recorded):
     self_shape: Any
     result1: Saved
     saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)

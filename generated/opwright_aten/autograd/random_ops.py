@@ -24,6 +24,7 @@ from .. import ops
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 class BernoulliBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -48,6 +49,7 @@ bernoulli_out = refuse_recording("bernoulli", 0, 2)
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 class CauchyBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -84,6 +86,7 @@ cauchy_out = refuse_recording("cauchy", 0, 4)
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 class ExponentialBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -120,6 +123,7 @@ exponential_out = refuse_recording("exponential", 0, 3)
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 class GeometricBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -156,6 +160,7 @@ geometric_out = refuse_recording("geometric", 0, 3)
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 class LogNormalBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -192,6 +197,7 @@ log_normal_out = refuse_recording("log_normal", 0, 4)
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 class RandomBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -228,6 +234,7 @@ random_from_out = refuse_recording("random", 0, 4)
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 class RandomBackward1(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -264,6 +271,7 @@ random_to_out = refuse_recording("random", 0, 3)
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 class RandomBackward2(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -300,6 +308,7 @@ random_out = refuse_recording("random", 0, 2)
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 class UniformBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -336,6 +345,7 @@ uniform_out = refuse_recording("uniform", 0, 4)
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 class PoissonBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -360,6 +370,7 @@ poisson_out = refuse_recording("poisson", 0, 2)
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 class BernoulliBackward1(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, p_edge = self.edges if edges is None else edges
@@ -397,6 +408,7 @@ bernoulli_Tensor_out = refuse_recording("bernoulli", 0, 1, 3)
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 class BernoulliBackward2(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -433,6 +445,7 @@ bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 class NormalBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -469,6 +482,7 @@ normal_out = refuse_recording("normal", 0, 4)
 # normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
 class NormalBackward1(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -493,6 +507,7 @@ normal_Tensor_float_out = refuse_recording("normal", 0, 3)
 # normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 class NormalBackward2(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -517,6 +532,7 @@ normal_float_Tensor_out = refuse_recording("normal", 1, 3)
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 class NormalBackward3(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         mean_edge, std_edge = self.edges if edges is None else edges

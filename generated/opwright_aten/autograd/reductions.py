@@ -37,6 +37,7 @@ class AmaxBackward0(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.extreme_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -72,6 +73,7 @@ class AminBackward0(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.extreme_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -146,6 +148,7 @@ class CummaxBackward0(Recorded):
     dim: int
     indices: Saved
     saved = ("self", "indices")
+    formulas = ("ops.zeros_like(self).scatter_add(dim, indices, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -179,6 +182,7 @@ class CumminBackward0(Recorded):
     dim: int
     indices: Saved
     saved = ("self", "indices")
+    formulas = ("ops.zeros_like(self).scatter_add(dim, indices, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -212,6 +216,7 @@ class CumprodBackward0(Recorded):
     dim: int
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.cumprod_backward(grad, self, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -257,6 +262,7 @@ cumprod_out = refuse_recording("cumprod", 0, 3)
 class CumsumBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
+    formulas = ("reductions_gradients.reverse_cumsum(grad, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.reverse_cumsum(grad, self.dim),)
@@ -300,6 +306,10 @@ class DistBackward0(Recorded):
     p: Any
     result: Saved
     saved = ("self", "other", "result")
+    formulas = (
+        "reductions_gradients.norm_backward(grad, self - other, p, result)",
+        "-reductions_gradients.norm_backward(grad, self - other, p, result)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -348,6 +358,7 @@ class LinalgVectorNormBackward0(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.norm_backward(grad, self, ord, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -385,6 +396,7 @@ class LogcumsumexpBackward0(Recorded):
     dim: int
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.logcumsumexp_backward(grad, self, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -419,6 +431,7 @@ class LogsumexpBackward0(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.logsumexp_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -454,6 +467,7 @@ class MaxBackward0(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -487,6 +501,7 @@ class MaxBackward1(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -517,6 +532,7 @@ class MeanBackward0(Recorded):
     __slots__ = ("self_numel", "self_shape")
     self_shape: Any
     self_numel: Any
+    formulas = ("grad.expand(self_shape) / self_numel",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.expand(self.self_shape) / self.self_numel,)
@@ -581,6 +597,7 @@ class MinBackward0(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -614,6 +631,7 @@ class MinBackward1(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -647,6 +665,7 @@ class NansumBackward0(Recorded):
     keepdim: bool
     self: Saved
     saved = ("self",)
+    formulas = ("reductions_gradients.sum_backward(grad, self_shape, dim, keepdim) * ops.logical_not(ops.isnan(self))",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -683,6 +702,7 @@ class NormBackward0(Recorded):
     p: Any
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.norm_backward(grad, self, p, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -718,6 +738,7 @@ class NormBackward1(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.norm_backward(grad, self, p, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -754,6 +775,7 @@ class NormBackward2(Recorded):
     p: Any
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.norm_backward(grad, self.to(dtype_), p, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -791,6 +813,7 @@ class NormBackward3(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.norm_backward(grad, self.to(dtype_), p, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -828,6 +851,7 @@ class ProdBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.prod_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -861,6 +885,7 @@ class ProdBackward1(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.prod_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -897,6 +922,7 @@ class StdBackward0(Recorded):
     keepdim: bool
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.std_backward(grad, self, result, dim, correction, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -975,6 +1001,7 @@ std_mean_correction_out = refuse_recording("std_mean", 0, 4, 5)
 class SumBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.expand(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.expand(self.self_shape),)
@@ -1003,6 +1030,7 @@ class SumBackward1(Recorded):
     self_shape: Any
     dim: list[int] | None
     keepdim: bool
+    formulas = ("reductions_gradients.sum_backward(grad, self_shape, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim),)
@@ -1035,6 +1063,7 @@ class VarBackward0(Recorded):
     correction: Any
     keepdim: bool
     saved = ("self",)
+    formulas = ("reductions_gradients.var_backward(grad, self, dim, correction, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)

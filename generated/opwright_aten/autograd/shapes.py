@@ -68,6 +68,7 @@ as_strided_scatter_out = refuse_recording("as_strided_scatter", 0, 1, 5)
 class ConstantPadNdBackward0(Recorded):
     __slots__ = ("pad",)
     pad: list[int]
+    formulas = ("shapes_gradients.constant_pad_backward(grad, pad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.constant_pad_backward(grad, self.pad),)
@@ -96,6 +97,7 @@ class DiagEmbedBackward0(Recorded):
     offset: int
     dim1: int
     dim2: int
+    formulas = ("grad.diagonal(offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.diagonal(self.offset, self.dim1, self.dim2),)
@@ -127,6 +129,10 @@ class DiagonalScatterBackward0(Recorded):
     offset: int
     dim1: int
     dim2: int
+    formulas = (
+        "ops.diagonal_scatter(grad, grad.new_zeros(src_shape), offset, dim1, dim2)",
+        "grad.diagonal(offset, dim1, dim2)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -163,6 +169,7 @@ diagonal_scatter_out = refuse_recording("diagonal_scatter", 0, 1, 5)
 class FlipBackward0(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
+    formulas = ("grad.flip(dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.flip(self.dims),)
@@ -191,6 +198,7 @@ class NarrowCopyBackward0(Recorded):
     self_shape: Any
     dim: int
     start: int
+    formulas = ("shapes_gradients.narrow_backward(grad, self_shape, dim, start)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.narrow_backward(grad, self.self_shape, self.dim, self.start),)
@@ -304,6 +312,7 @@ class RepeatBackward0(Recorded):
     __slots__ = ("repeats", "self_shape")
     self_shape: Any
     repeats: list[int]
+    formulas = ("shapes_gradients.repeat_backward(grad, self_shape, repeats)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.repeat_backward(grad, self.self_shape, self.repeats),)
@@ -416,6 +425,7 @@ class RollBackward0(Recorded):
     __slots__ = ("dims", "shifts")
     shifts: list[int]
     dims: list[int]
+    formulas = ("shapes_gradients.roll_backward(grad, shifts, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.roll_backward(grad, self.shifts, self.dims),)
@@ -444,6 +454,7 @@ class Rot90Backward0(Recorded):
     __slots__ = ("dims", "k")
     k: int
     dims: list[int]
+    formulas = ("grad.rot90(-k, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.rot90(-self.k, self.dims),)
@@ -473,6 +484,7 @@ class SelectScatterBackward0(Recorded):
     src_shape: Any
     dim: int
     index: int
+    formulas = ("ops.select_scatter(grad, grad.new_zeros(src_shape), dim, index)", "grad.select(dim, index)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -512,6 +524,10 @@ class SliceScatterBackward0(Recorded):
     start: int | None
     end: int | None
     step: int
+    formulas = (
+        "ops.slice_scatter(grad, grad.new_zeros(src_shape), dim, start, end, step)",
+        "ops.slice(grad, dim, start, end, step)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -557,6 +573,7 @@ slice_scatter_out = refuse_recording("slice_scatter", 0, 1, 6)
 class PixelShuffleBackward0(Recorded):
     __slots__ = ("upscale_factor",)
     upscale_factor: int
+    formulas = ("ops.pixel_unshuffle(grad, upscale_factor)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_unshuffle(grad, self.upscale_factor),)
@@ -583,6 +600,7 @@ pixel_shuffle_out = refuse_recording("pixel_shuffle", 0, 2)
 class PixelUnshuffleBackward0(Recorded):
     __slots__ = ("downscale_factor",)
     downscale_factor: int
+    formulas = ("ops.pixel_shuffle(grad, downscale_factor)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_shuffle(grad, self.downscale_factor),)

@@ -32,6 +32,7 @@ class KthvalueBackward0(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -65,6 +66,7 @@ class MedianBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -98,6 +100,7 @@ class MedianBackward1(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -133,6 +136,7 @@ class ModeBackward0(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -166,6 +170,7 @@ class NanmedianBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -199,6 +204,7 @@ class NanmedianBackward1(Recorded):
     keepdim: bool
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -233,6 +239,7 @@ class SortBackward0(Recorded):
     self_shape: Any
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -266,6 +273,7 @@ class SortBackward1(Recorded):
     self_shape: Any
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
@@ -299,6 +307,7 @@ class TopkBackward0(Recorded):
     self_shape: Any
     indices: Saved
     saved = ("indices",)
+    formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)

@@ -33,6 +33,7 @@ class DigammaBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.polygamma(1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -197,6 +198,7 @@ class I0Backward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.special_i1(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -238,6 +240,7 @@ class LgammaBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.digamma(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -280,6 +283,7 @@ class LogitBackward0(Recorded):
     self: Saved
     eps: float | None
     saved = ("self",)
+    formulas = ("pointwise_gradients.logit_backward(grad, self, eps)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -324,6 +328,7 @@ class PolygammaBackward0(Recorded):
     n: int
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.polygamma(n + 1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -354,6 +359,7 @@ class PolygammaBackward1(Recorded):
     n: int
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.polygamma(n + 1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -379,6 +385,7 @@ class SincBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * pointwise_gradients.sinc_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -420,6 +427,7 @@ class SpecialEntrBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * (-self.log() - 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -480,6 +488,7 @@ class SpecialI0EBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * (ops.special_i1e(self) - self.sgn() * result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -511,6 +520,7 @@ class SpecialI1Backward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -542,6 +552,7 @@ class SpecialI1EBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * pointwise_gradients.i1e_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -572,6 +583,7 @@ class SpecialLogNdtrBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / ops.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -629,6 +641,7 @@ class SpecialXlog1PyBackward0(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("", "grad * self / (other + 1)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -669,6 +682,7 @@ class SpecialXlog1PyBackward1(Recorded):
     self: Any
     other: Saved
     saved = ("other",)
+    formulas = ("grad * self / (other + 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
@@ -733,6 +747,7 @@ class SpecialZetaBackward0(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("", "grad * -self * ops.special_zeta(self + 1, other)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -775,6 +790,7 @@ class SpecialZetaBackward1(Recorded):
     self: Any
     other: Saved
     saved = ("other",)
+    formulas = ("grad * -self * ops.special_zeta(self + 1, other)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
@@ -833,6 +849,7 @@ class XlogyBackward0(Recorded):
     self: Saved
     other: Saved
     saved = ("self", "other")
+    formulas = ("", "grad * self / other")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -887,6 +904,7 @@ class XlogyBackward1(Recorded):
     self: Any
     other: Saved
     saved = ("other",)
+    formulas = ("grad * self / other",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
@@ -964,6 +982,7 @@ class SpecialModifiedBesselI0Backward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * ops.special_modified_bessel_i1(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -993,6 +1012,7 @@ class SpecialModifiedBesselI1Backward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)

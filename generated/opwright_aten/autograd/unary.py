@@ -38,6 +38,7 @@ class AbsBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * self.sgn()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -89,6 +90,7 @@ class AcosBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * -(1 - self * self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -140,6 +142,7 @@ class AcoshBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * pointwise_gradients.acosh_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -191,6 +194,7 @@ class AngleBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("pointwise_gradients.angle_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -219,6 +223,7 @@ class AsinBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * (1 - self * self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -270,6 +275,7 @@ class AsinhBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * (self * self + 1).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -321,6 +327,7 @@ class AtanBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / (self * self + 1).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -372,6 +379,7 @@ class AtanhBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / (1 - self * self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -421,6 +429,7 @@ atanh_out = refuse_recording("atanh", 0, 1)
 # ceil(Tensor self) -> Tensor
 class CeilBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -467,6 +476,7 @@ ceil_out = refuse_recording("ceil", 0, 1)
 # _conj_physical(Tensor self) -> Tensor
 class ConjPhysicalBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.conj(),)
@@ -491,6 +501,7 @@ _conj_physical_out = refuse_recording("_conj_physical", 0, 1)
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
 class ConjPhysicalBackward1(Recorded):
     __slots__ = ()
+    formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.conj(),)
@@ -517,6 +528,7 @@ class CosBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * -self.sin().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -568,6 +580,7 @@ class CoshBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * self.sinh().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -617,6 +630,7 @@ cosh_out = refuse_recording("cosh", 0, 1)
 # deg2rad(Tensor self) -> Tensor
 class Deg2RadBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad * (math.pi / 180)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (math.pi / 180),)
@@ -665,6 +679,7 @@ class ExpBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * result.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -716,6 +731,7 @@ class Exp2Backward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * result.conj() * 0.6931471805599453",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -757,6 +773,7 @@ class Expm1Backward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * (result.conj() + 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -806,6 +823,7 @@ expm1_out = refuse_recording("expm1", 0, 1)
 # floor(Tensor self) -> Tensor
 class FloorBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -852,6 +870,7 @@ floor_out = refuse_recording("floor", 0, 1)
 # frac(Tensor self) -> Tensor
 class FracBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -890,6 +909,7 @@ class LogBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / self.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -941,6 +961,7 @@ class Log10Backward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / (self.conj() * 2.302585092994046)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -992,6 +1013,7 @@ class Log1PBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / (self + 1).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1043,6 +1065,7 @@ class Log2Backward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad / (self.conj() * 0.6931471805599453)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1094,6 +1117,7 @@ class NanToNumBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("ops.pointwise._where(ops.isfinite(self), grad, ops.zeros_like(grad))",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1133,6 +1157,7 @@ nan_to_num_out = refuse_recording("nan_to_num", 0, 4)
 # neg(Tensor self) -> Tensor
 class NegBackward0(Recorded):
     __slots__ = ()
+    formulas = ("-grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-grad,)
@@ -1179,6 +1204,7 @@ neg_out = refuse_recording("neg", 0, 1)
 # rad2deg(Tensor self) -> Tensor
 class Rad2DegBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad * (180 / math.pi)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (180 / math.pi),)
@@ -1227,6 +1253,7 @@ class ReciprocalBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("-grad * (result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1276,6 +1303,7 @@ reciprocal_out = refuse_recording("reciprocal", 0, 1)
 # round(Tensor self) -> Tensor
 class RoundBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -1312,6 +1340,7 @@ round_out = refuse_recording("round", 0, 1)
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 class RoundBackward1(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -1350,6 +1379,7 @@ class RsqrtBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("-0.5 * grad * (result * result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1402,6 +1432,7 @@ class SgnBackward0(Recorded):
     self: Saved
     result: Saved
     saved = ("self", "result")
+    formulas = ("pointwise_gradients.sgn_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1446,6 +1477,7 @@ class SigmoidBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * (result * (1 - result)).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1485,6 +1517,7 @@ sigmoid_out = refuse_recording("sigmoid", 0, 1)
 # sign(Tensor self) -> Tensor
 class SignBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -1523,6 +1556,7 @@ class SinBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * self.cos().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1574,6 +1608,7 @@ class SinhBackward0(Recorded):
     __slots__ = ("self",)
     self: Saved
     saved = ("self",)
+    formulas = ("grad * self.cosh().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1625,6 +1660,7 @@ class SqrtBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad / (2 * result.conj())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1676,6 +1712,7 @@ class TanBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * (1 + result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1727,6 +1764,7 @@ class TanhBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("grad * (1 - result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -1776,6 +1814,7 @@ tanh_out = refuse_recording("tanh", 0, 1)
 # trunc(Tensor self) -> Tensor
 class TruncBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
@@ -1851,6 +1890,7 @@ class PolarBackward0(Recorded):
     angle: Saved
     result: Saved
     saved = ("abs", "angle", "result")
+    formulas = ("ops.real(grad.conj() * ops.polar(ops.ones_like(abs), angle))", "ops.imag(grad * result.conj())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         abs_edge, angle_edge = self.edges if edges is None else edges
@@ -1891,6 +1931,7 @@ class GeluBackward0(Recorded):
     self: Saved
     approximate: str
     saved = ("self",)
+    formulas = ("nn_gradients.gelu_backward(grad, self, approximate)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)

@@ -15,6 +15,7 @@ from .. import ops
 # alias_copy(Tensor self) -> Tensor
 class AliasBackward0_copy(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -86,6 +87,7 @@ as_strided_copy_out = refuse_recording("as_strided_copy", 0, 4)
 # lift_fresh_copy(Tensor self) -> Tensor
 class LiftFreshBackward0_copy(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -114,6 +116,7 @@ class DiagonalBackward0_copy(Recorded):
     offset: int
     dim1: int
     dim2: int
+    formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
@@ -143,6 +146,7 @@ diagonal_copy_out = refuse_recording("diagonal_copy", 0, 4)
 class ExpandBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("ops.reductions.sum_to_size(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.reductions.sum_to_size(grad, self.self_shape),)
@@ -169,6 +173,7 @@ expand_copy_out = refuse_recording("expand_copy", 0, 3)
 class PermuteBackward0_copy(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
+    formulas = ("shapes_gradients.permute_backward(grad, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
@@ -240,6 +245,7 @@ class SelectBackward0_copy(Recorded):
     self_shape: Any
     dim: int
     index: int
+    formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
@@ -272,6 +278,7 @@ class SliceBackward0_copy(Recorded):
     start: int | None
     end: int | None
     step: int
+    formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
@@ -303,6 +310,7 @@ slice_copy_Tensor_out = refuse_recording("slice_copy", 0, 5)
 class SqueezeBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -329,6 +337,7 @@ squeeze_copy_out = refuse_recording("squeeze_copy", 0, 1)
 class SqueezeBackward1_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -355,6 +364,7 @@ squeeze_copy_dim_out = refuse_recording("squeeze_copy", 0, 2)
 class SqueezeBackward2_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -380,6 +390,7 @@ squeeze_copy_dims_out = refuse_recording("squeeze_copy", 0, 2)
 # t_copy(Tensor self) -> Tensor
 class TBackward0_copy(Recorded):
     __slots__ = ()
+    formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.t(),)
@@ -406,6 +417,7 @@ class TransposeBackward0_copy(Recorded):
     __slots__ = ("dim0", "dim1")
     dim0: int
     dim1: int
+    formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.transpose(self.dim0, self.dim1),)
@@ -436,6 +448,7 @@ class UnfoldBackward0_copy(Recorded):
     dimension: int
     size: int
     step: int
+    formulas = ("shapes_gradients.unfold_backward(grad, self_shape, dimension, size, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
@@ -465,6 +478,7 @@ unfold_copy_out = refuse_recording("unfold_copy", 0, 4)
 class UnsqueezeBackward0_copy(Recorded):
     __slots__ = ("dim",)
     dim: int
+    formulas = ("grad.squeeze(dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
@@ -491,6 +505,7 @@ unsqueeze_copy_out = refuse_recording("unsqueeze_copy", 0, 2)
 class ViewBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -516,6 +531,7 @@ view_copy_out = refuse_recording("view_copy", 0, 2)
 # view_as_complex_copy(Tensor self) -> Tensor
 class ViewAsComplexBackward0_copy(Recorded):
     __slots__ = ()
+    formulas = ("ops.view_as_real(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
@@ -540,6 +556,7 @@ view_as_complex_copy_out = refuse_recording("view_as_complex_copy", 0, 1)
 # view_as_real_copy(Tensor self) -> Tensor
 class ViewAsRealBackward0_copy(Recorded):
     __slots__ = ()
+    formulas = ("ops.view_as_complex(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)

@@ -26,6 +26,7 @@ from .. import ops
 # alias(Tensor(a) self) -> Tensor(a)
 class AliasBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -110,6 +111,7 @@ class DiagonalBackward0(Recorded):
     offset: int
     dim1: int
     dim2: int
+    formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
@@ -135,6 +137,7 @@ def diagonal(below: Callable[..., Tensor]) -> Kernel:
 class ExpandBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("ops.reductions.sum_to_size(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.reductions.sum_to_size(grad, self.self_shape),)
@@ -156,6 +159,7 @@ def expand(below: Callable[..., Tensor]) -> Kernel:
 # numpy_T(Tensor(a) self) -> Tensor(a)
 class NumpyTBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad.numpy_T()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.numpy_T(),)
@@ -177,6 +181,7 @@ def numpy_T(below: Callable[..., Tensor]) -> Kernel:
 class PermuteBackward0(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
+    formulas = ("shapes_gradients.permute_backward(grad, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
@@ -240,6 +245,7 @@ class SelectBackward0(Recorded):
     self_shape: Any
     dim: int
     index: int
+    formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
@@ -268,6 +274,7 @@ class SliceBackward0(Recorded):
     start: int | None
     end: int | None
     step: int
+    formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
@@ -346,6 +353,7 @@ def split_with_sizes_default(below: Callable[..., list[Tensor]]) -> Kernel:
 class SqueezeBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -381,6 +389,7 @@ def squeeze__default(below: Callable[..., Tensor]) -> Kernel:
 class SqueezeBackward1(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -416,6 +425,7 @@ def squeeze__dim(below: Callable[..., Tensor]) -> Kernel:
 class SqueezeBackward2(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -450,6 +460,7 @@ def squeeze__dims(below: Callable[..., Tensor]) -> Kernel:
 # t(Tensor(a) self) -> Tensor(a)
 class TBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.t(),)
@@ -484,6 +495,7 @@ class TransposeBackward0(Recorded):
     __slots__ = ("dim0", "dim1")
     dim0: int
     dim1: int
+    formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.transpose(self.dim0, self.dim1),)
@@ -546,6 +558,7 @@ class UnfoldBackward0(Recorded):
     dimension: int
     size: int
     step: int
+    formulas = ("shapes_gradients.unfold_backward(grad, self_shape, dimension, size, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
@@ -631,6 +644,7 @@ unsafe_split_with_sizes_out = refuse_recording("unsafe_split_with_sizes", 0, 3)
 class UnsqueezeBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
+    formulas = ("grad.squeeze(dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
@@ -666,6 +680,7 @@ def unsqueeze_(below: Callable[..., Tensor]) -> Kernel:
 class ViewBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -688,6 +703,7 @@ def view_default(below: Callable[..., Tensor]) -> Kernel:
 class UnsafeViewBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
+    formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
@@ -709,6 +725,7 @@ def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
 # view_as_complex(Tensor(a) self) -> Tensor(a)
 class ViewAsComplexBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.view_as_real(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
@@ -729,6 +746,7 @@ def view_as_complex(below: Callable[..., Tensor]) -> Kernel:
 # view_as_real(Tensor(a) self) -> Tensor(a)
 class ViewAsRealBackward0(Recorded):
     __slots__ = ()
+    formulas = ("ops.view_as_complex(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)

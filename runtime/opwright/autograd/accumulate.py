@@ -44,14 +44,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)  # leaves are many: no list of them is kept
 
 
-def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
+def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool | None = None) -> None:
     """Store a gradient, or add it to the one there is: in place, or as a new tensor where the sum is recorded.
 
-    Two threads that do so with one leaf wait for each other.
+    Two threads that do so with one leaf wait for each other. With `is_ours` nobody but the caller holds the gradient;
+    who does not say has to hold it no longer.
     """
     if grad is None:
         return
-    is_ours = sys.getrefcount(grad) == 2  # held by this function and by the call
+    if is_ours is None:
+        is_ours = sys.getrefcount(grad) == 2  # held by this function and by the call
     variable = leaf.living()
     if variable is None:
         if not leaf.post_hooks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.arrays.dtypes import COMPLEX, FLOATING, dtype_name
-from opwright.autograd import batched, engine
+from opwright.autograd import batched, compiled, engine
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
@@ -33,8 +33,10 @@ def backward(
     differentiated too. With `inputs` only these tensors' `grad` are added to. Raises RuntimeError for a tensor without
     a graph, a gradient that is missing or does not fit, a graph that was freed, a saved tensor that was written to.
     """
-    roots = _roots(_as_tuple(tensors), grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None and not create_graph and compiled.run(tensors, grad_tensors, keep):
+        return
+    roots = _roots(_as_tuple(tensors), grad_tensors)
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         return

@@ -24,12 +24,13 @@ from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.state import active_modes, set_modes
 
-__all__ = ["current_pass", "is_running", "run"]
+__all__ = ["compiled_pass", "current_pass", "is_running", "run", "running"]
 
 _ndarray: Final = np.ndarray
 Root = tuple[Edge, Any]
 _next_number: Final = itertools.count().__next__
-_current: Final[ContextVar[_Pass | None]] = ContextVar("opwright_backward_pass", default=None)
+# The pass that is running; of the compiled core's, its number and its root.
+running: Final[ContextVar[Any]] = ContextVar("opwright_backward_pass", default=None)
 
 
 def run(
@@ -48,9 +49,9 @@ def run(
     compute.
     """
     current = _Pass(keep_graph, targets, accumulates)
-    outer, outer_pass = active_modes(), _current.get()
+    outer, outer_pass = active_modes(), running.get()
     try:  # (Note [Interrupted blocks])
-        _current.set(current)
+        running.set(current)
         set_modes(with_recording(outer) if create_graph else without_recording(outer))
         current.begin(roots)
         del roots
@@ -60,20 +61,28 @@ def run(
         try:
             set_modes(outer)
         finally:
-            _current.set(outer_pass)
+            running.set(outer_pass)
+
+
+def compiled_pass(current: tuple[int, Edge]) -> _Pass:
+    """Return a pass that the core runs, as Python knows one."""
+    found = _Pass(True, None, False)
+    found.number, root = current
+    found.roots = [root]
+    return found
 
 
 def is_running() -> bool:
     """Whether a backward pass is running in this thread or task."""
-    return _current.get() is not None
+    return running.get() is not None
 
 
 def current_pass() -> _Pass:
     """Return the backward pass that is running. Raises RuntimeError outside of one."""
-    found = _current.get()
+    found = running.get()
     if found is None:
         raise RuntimeError("this hook is for gradients of a backward pass, and none is running")
-    return found
+    return compiled_pass(found) if type(found) is tuple else found
 
 
 class _Pass:

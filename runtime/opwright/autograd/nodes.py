@@ -200,6 +200,7 @@ class Recorded(Node):
 
     __slots__ = ()
     takes_edges = True
+    formulas: ClassVar[tuple[str, ...]] = ()  # of each edge what `apply` computes, for the compiled core, or ""
 
     def __init_subclass__(cls) -> None:
         add_saved_attributes(cls)

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar
 
+from opwright.arrays.storage import Extra, Storage
 from opwright.autograd import saved
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import record
 from opwright.core import fast
 from opwright.keys import AUTOGRAD, GRAD
 
-__all__ = ["records"]
+__all__ = ["configure_recording", "records"]
 
 Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
@@ -33,7 +34,7 @@ def records(node: type[Node], edges: tuple[int, ...], *kept: str) -> Callable[[M
         if fast is not None and (savings := _savings(kept)) is not None:
 
             def compiled(kernel: Any, below: Function) -> Function:
-                _configure()
+                configure_recording()
                 made: Function = fast.Recorder(kernel, below, node, kernel.__code__.co_argcount, edges, savings)
                 return made
 
@@ -61,6 +62,8 @@ def _savings(kept: tuple[str, ...]) -> tuple[tuple[str, int, int, int], ...] | N
 
 
 @cache
-def _configure() -> None:
+def configure_recording() -> None:
     """Tell the core what Python does where a call is uncommon; once."""
-    fast.configure_recording(Node, saved.save, saved.save_result, record, vars(saved), "_blocks", GRAD, AUTOGRAD)
+    fast.configure_storage(Extra, Storage)
+    fast.configure_saving(saved.save, saved.save_result, vars(saved), "_blocks", saved.SavedResult, AUTOGRAD)
+    fast.configure_recording(Node, record, GRAD)

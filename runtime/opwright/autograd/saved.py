@@ -40,7 +40,7 @@ _lock: Final = RegistryLock()
 _blocks = 0
 
 
-class _SavedResult:
+class SavedResult:
     """A node's own result: kept without the edge back to the node, which would make a cycle. Of a write to a view the
     result is a view of what the write made of its base, so it is that write's node it leads to."""
 
@@ -75,7 +75,7 @@ def _write_of(result: Tensor) -> weakref.ref[WriteToView] | None:
     return weakref.ref(edge.edges[0]) if isinstance(edge, ViewOfBase) else None
 
 
-def _edge_of_result(saved: _SavedResult | _Packed, node: Node) -> Edge:
+def _edge_of_result(saved: SavedResult | _Packed, node: Node) -> Edge:
     """Return the place in the graph of a result that its own node saved."""
     write = None if saved.write is None else saved.write()
     if write is not None:
@@ -133,10 +133,10 @@ def save_original(tensor: Tensor) -> Saved:
 def save_result(result: Tensor, number: int = 0) -> Saved:
     """Return a result, the `number`th, as its own node keeps it. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
-        packed = _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
+        packed = _Packed(SavedResult(result, number).tensor(None), hooks[-1], None)
         packed.number, packed.write = number, _write_of(result)
         return packed
-    return _SavedResult(result, number)
+    return SavedResult(result, number)
 
 
 def save_results(results: Iterable[Tensor]) -> Saved:
@@ -159,7 +159,7 @@ def note_tangent(result: Tensor, node: Node, number: int) -> None:
     for name in node.saved:
         value = getattr(node, name, None)
         for saved in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(saved, _SavedResult | _Packed) and saved.number == number:
+            if isinstance(saved, SavedResult | _Packed) and saved.number == number:
                 saved.tangent = cell_of(result)
 
 
@@ -219,7 +219,7 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
         if getattr(tensor.extra, "detached", -1) > node.sequence:
             raise _detached(tensor, node)
         return tensor
-    if isinstance(saved, _SavedResult):
+    if isinstance(saved, SavedResult):
         edge = _edge_of_result(saved, node)
         made = saved.tensor(edge)
         if saved.storage.version != saved.version:

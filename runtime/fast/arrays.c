@@ -1,0 +1,99 @@
+/* What the other files ask of NumPy's arrays, which are exactly of that class. */
+
+#include "loops.h"
+#include "numpy_api.h"
+
+/* The shape that was asked for last: calls that follow each other often have the same. */
+static PyObject *known_shape = NULL;
+static int known_ndim = -1;
+static npy_intp known_dims[4];
+
+PyObject *array_shape(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    int ndim = PyArray_NDIM(array);
+    size_t size = (size_t)ndim * sizeof(npy_intp);
+    if (ndim == known_ndim && memcmp(known_dims, PyArray_DIMS(array), size) == 0) {
+        return Py_NewRef(known_shape);
+    }
+    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(array));
+    if (shape != NULL && ndim > 0 && ndim <= 4) {
+        memcpy(known_dims, PyArray_DIMS(array), size);
+        known_ndim = ndim;
+        Py_XSETREF(known_shape, Py_NewRef(shape));
+    }
+    return shape;
+}
+
+PyObject *array_dtype(PyObject *array) {
+    return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
+}
+
+/* Whether an array has this very dtype, and the sizes that a tuple says. */
+int array_fits(PyObject *object, PyObject *dtype, PyObject *shape) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if ((PyObject *)PyArray_DESCR(array) != dtype) {
+        return 0;
+    }
+    if (shape == known_shape && PyArray_NDIM(array) == known_ndim &&
+        memcmp(known_dims, PyArray_DIMS(array), (size_t)known_ndim * sizeof(npy_intp)) == 0) {
+        return 1;
+    }
+    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {
+        return 0;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        PyObject *size = PyTuple_GET_ITEM(shape, i);
+        int overflow;
+        if (!PyLong_CheckExact(size) || PyLong_AsLongLongAndOverflow(size, &overflow) != PyArray_DIM(array, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int array_is_real(PyObject *array) {
+    return !PyArray_ISCOMPLEX((PyArrayObject *)array);
+}
+
+int arrays_are_alike(PyObject *first, PyObject *second) {
+    PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
+    return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
+}
+
+/* Whether nobody else has the array or its memory. */
+int array_is_free(PyObject *array) {
+    return Py_REFCNT(array) == 1 && PyArray_BASE((PyArrayObject *)array) == NULL;
+}
+
+/* Return the only number of an array of floats without dimensions as an array of ones; NULL for another array, without
+ * an exception, and where there is no memory, with it. */
+PyObject *array_of_one(PyObject *like) {
+    PyArrayObject *array = (PyArrayObject *)like;
+    int type = PyArray_TYPE(array);
+    if (PyArray_NDIM(array) != 0 || (type != NPY_FLOAT && type != NPY_DOUBLE) || !PyArray_ISNOTSWAPPED(array)) {
+        return NULL;
+    }
+    PyObject *made = PyArray_SimpleNew(0, NULL, type);
+    if (made != NULL && type == NPY_FLOAT) {
+        *(float *)PyArray_DATA((PyArrayObject *)made) = 1;
+    } else if (made != NULL) {
+        *(double *)PyArray_DATA((PyArrayObject *)made) = 1;
+    }
+    return made;
+}
+
+/* Return a row-major copy of an array that has elements; NULL without an exception where it has none. */
+PyObject *array_copy(PyObject *array) {
+    return PyArray_SIZE((PyArrayObject *)array) == 0 ? NULL : PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
+}
+
+/* Whether an array has its own memory, row by row, and few enough elements to be written to without a word. */
+int array_is_small(PyObject *object, Py_ssize_t most) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_ISCARRAY(array) && PyArray_BASE(array) == NULL && PyArray_SIZE(array) <= most;
+}
+
+/* Write the elements of an array to another one alike; both are row-major. */
+void array_write(PyObject *to, PyObject *from) {
+    memcpy(PyArray_DATA((PyArrayObject *)to), PyArray_DATA((PyArrayObject *)from), PyArray_NBYTES((PyArrayObject *)to));
+}

@@ -1,0 +1,319 @@
+/* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It does
+ * what `opwright.autograd.engine` does, which serves all other passes, and nodes with hooks or several results here. */
+
+#include "engine.h"
+#include "loops.h"
+
+Engine engine = {0};
+
+static int is_leaf(PyObject *edge) {
+    return Py_IS_TYPE(edge, engine.leaf);
+}
+
+/* Return the sequence of a node, or -1 with an exception. */
+static int64_t sequence_of(PyObject *node) {
+    PyObject *sequence = PyObject_TypeCheck(node, node_slots.type) ? slot_at(node, node_slots.sequence) : NULL;
+    if (sequence == NULL) {
+        PyErr_Format(PyExc_TypeError, "%.200s is no node of a graph", Py_TYPE(node)->tp_name);
+        return -1;
+    }
+    return PyLong_AsLongLong(sequence);
+}
+
+/* Return the sum of two gradients, either of which may be NULL or None: a new reference. */
+static PyObject *sum_of(PyObject *first, PyObject *second) {
+    if (first == NULL || first == Py_None) {
+        return Py_NewRef(second);
+    }
+    if (second == Py_None) {
+        return Py_NewRef(first);
+    }
+    PyObject *args[3] = {first, second, engine.one};
+    return operator_call(&engine.add, args, 3);
+}
+
+/* Add a gradient to a leaf's. */
+static int deliver_to_leaf(Pass *pass, PyObject *leaf, PyObject *grad) {
+    PyObject *known = PyDict_GetItemWithError(pass->leaves, leaf);
+    if (known == NULL) {
+        return PyErr_Occurred() ? -1 : PyDict_SetItem(pass->leaves, leaf, grad);
+    }
+    PyObject *sum = sum_of(known, grad);
+    int result = sum == NULL ? -1 : PyDict_SetItem(pass->leaves, leaf, sum);
+    Py_XDECREF(sum);
+    return result;
+}
+
+/* Make the list of what arrives at a node of several results, a new reference. */
+static PyObject *several_of(PyObject *node) {
+    PyObject *outputs = PyObject_GetAttr(node, engine.outputs);
+    Py_ssize_t count = outputs == NULL ? -1 : PyObject_Length(outputs);
+    Py_XDECREF(outputs);
+    PyObject *made = count < 0 ? NULL : PyList_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyList_SET_ITEM(made, i, Py_NewRef(Py_None));
+    }
+    return made;
+}
+
+/* Add a gradient to one of several that wait in a list. */
+static int deliver_to_list(PyObject *grads, PyObject *number, PyObject *grad) {
+    Py_ssize_t place = PyLong_AsSsize_t(number);
+    PyObject *known = place == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(grads, place);
+    PyObject *sum = known == NULL ? NULL : sum_of(known, grad);
+    Py_XDECREF(known);
+    return sum == NULL ? -1 : PyList_SetItem(grads, place, sum);
+}
+
+/* Add a gradient to what waits for a node, or for a leaf. None counts as arrived. */
+static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
+    if (is_leaf(edge)) {
+        return deliver_to_leaf(pass, edge, grad);
+    }
+    int is_pair = PyTuple_CheckExact(edge);
+    PyObject *node = is_pair ? PyTuple_GET_ITEM(edge, 0) : edge;
+    int64_t sequence = sequence_of(node);
+    if (sequence == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    Arrived *found = waiting_find(&pass->waiting, sequence);
+    if (found == NULL) {
+        found = waiting_add(&pass->waiting, sequence, node);
+        if (found == NULL || (is_pair && (found->grads = several_of(node)) == NULL)) {
+            return -1;
+        }
+    }
+    if (is_pair) {
+        return deliver_to_list(found->grads, PyTuple_GET_ITEM(edge, 1), grad);
+    }
+    PyObject *sum = sum_of(found->grads, grad);
+    if (sum == NULL) {
+        return -1;
+    }
+    Py_XSETREF(found->grads, sum); /* nobody else has the pass: the place is the same */
+    return 0;
+}
+
+/* Whether a gradient is what an edge to a node of one result wants. */
+static int fits(PyObject *result, PyObject *edge) {
+    if (PyTuple_CheckExact(edge) || Py_TYPE(result) != core.tensor || !PyObject_TypeCheck(edge, node_slots.type)) {
+        return 0;
+    }
+    PyObject *array = ((Tensor *)result)->array, *shape = slot_at(edge, node_slots.shape);
+    return array != NULL && Py_TYPE(array) == core.array && shape != NULL &&
+           array_fits(array, slot_at(edge, node_slots.dtype), shape);
+}
+
+/* Return a node's gradient with the shape and dtype of what it belongs to, or None: a new reference. */
+static PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place) {
+    if (result == Py_None || fits(result, edge)) {
+        return Py_NewRef(result);
+    }
+    PyObject *index = PyLong_FromSsize_t(place);
+    if (index == NULL) {
+        return NULL;
+    }
+    PyObject *found = PyObject_CallFunctionObjArgs(engine.fit, result, edge, node, index, NULL);
+    Py_DECREF(index);
+    return found;
+}
+
+/* Return what is known of a node's class, borrowed: a Gradients, or None. NULL is an error. */
+static PyObject *gradients_of(PyObject *node) {
+    PyObject *type = (PyObject *)Py_TYPE(node);
+    if (!PyType_IsSubtype(Py_TYPE(node), engine.recorded)) {
+        return Py_None;
+    }
+    PyObject *found = PyDict_GetItemWithError(engine.known_gradients, type);
+    if (found != NULL || PyErr_Occurred()) {
+        return found;
+    }
+    found = PyObject_CallOneArg(engine.gradients_for, type);
+    int failed = found == NULL || PyDict_SetItem(engine.known_gradients, type, found) < 0;
+    Py_XDECREF(found); /* the dictionary has it, and forgets nothing */
+    return failed ? NULL : found;
+}
+
+/* Free what a node saved, where the pass does that. */
+static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
+    if (!pass->frees) {
+        return 0;
+    }
+    if (gradients != Py_None) {
+        return gradients_release(gradients, node);
+    }
+    PyObject *saved = PyObject_GetAttr(node, engine.saved);
+    int has_any = saved == NULL ? -1 : PyObject_IsTrue(saved);
+    Py_XDECREF(saved);
+    if (has_any <= 0) {
+        return has_any;
+    }
+    PyObject *done = PyObject_VectorcallMethod(engine.release, &node, 1, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* Hand a node's gradients on. What goes to the one node that is taken next is kept in `next` and `next_grad`. */
+static int hand_on(
+    Pass *pass, PyObject *node, PyObject *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(edges); i++) {
+        PyObject *edge = PySequence_Fast_GET_ITEM(edges, i);
+        if (edge == Py_None) {
+            continue;
+        }
+        PyObject *result = fitted(results[i], edge, node, i);
+        if (result == NULL) {
+            return -1;
+        }
+        int failed = 0;
+        if (next == NULL || result == Py_None || PyTuple_CheckExact(edge) || is_leaf(edge)) {
+            failed = deliver(pass, edge, result);
+        } else if (*next == NULL) {
+            *next = Py_NewRef(edge);
+            *next_grad = Py_NewRef(result);
+        } else if (*next == edge) {
+            PyObject *sum = sum_of(*next_grad, result);
+            failed = sum == NULL;
+            if (!failed) {
+                Py_SETREF(*next_grad, sum);
+            }
+        } else {
+            failed = deliver(pass, edge, result);
+        }
+        Py_DECREF(result);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Take the results that Python returned, a sequence, where as many are wanted: new references. `is_short` allows fewer. */
+static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, int is_short) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        results[i] = PySequence_GetItem(found, i);
+        if (results[i] == NULL) {
+            if (!is_short || !PyErr_ExceptionMatches(PyExc_IndexError)) {
+                return -1;
+            }
+            PyErr_Clear();
+            results[i] = Py_NewRef(Py_None);
+        }
+    }
+    return 0;
+}
+
+/* Compute a node's gradients from the one of its result: new references in `results`, which held NULL. */
+static int compute(PyObject *node, PyObject *gradients, PyObject *grad, PyObject *edges, PyObject **results) {
+    if (gradients != Py_None) {
+        int is_done = gradients_compute(gradients, node, grad, edges, results);
+        if (is_done != 0) {
+            return is_done < 0 ? -1 : 0;
+        }
+    }
+    PyObject *args[2] = {node, grad};
+    PyObject *found = PyObject_VectorcallMethod(engine.apply, args, 2, NULL);
+    int failed = found == NULL || take_results(found, PySequence_Fast_GET_SIZE(edges), results, 0) < 0;
+    Py_XDECREF(found);
+    return failed ? -1 : 0;
+}
+
+/* Run a node with hooks or several results, or one for which no gradient is defined: Python does it. */
+static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, PyObject *edges, PyObject **results) {
+    PyObject *found = PyObject_CallFunctionObjArgs(engine.run_uncommon, pass->current, node, grads, NULL);
+    int failed = found == NULL || take_results(found, PySequence_Fast_GET_SIZE(edges), results, 1) < 0;
+    Py_XDECREF(found);
+    return failed ? -1 : 0;
+}
+
+/* Run a node and hand its gradients on, but for those that the next node gets. */
+static int run_node(Pass *pass, PyObject *node, PyObject *grads, PyObject **next, PyObject **next_grad) {
+    PyObject *few[MOST_ARGUMENTS] = {NULL}, **results = few;
+    PyObject *edges = slot_at(node, node_slots.edges);
+    edges = edges == NULL ? NULL : PySequence_Fast(edges, "the edges of a node are a sequence");
+    PyObject *gradients = edges == NULL ? NULL : gradients_of(node);
+    int failed = 1;
+    if (gradients == NULL) {
+        goto done;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(edges);
+    if (count > MOST_ARGUMENTS && (results = PyMem_Calloc((size_t)count, sizeof(PyObject *))) == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    int is_common = slot_at(node, node_slots.extra) == Py_None && Py_TYPE(grads) == core.tensor;
+    failed = is_common ? compute(node, gradients, grads, edges, results)
+                       : run_uncommon(pass, node, grads, edges, results);
+    failed = failed || release(pass, node, gradients) < 0 ||
+             hand_on(pass, node, edges, results, is_common ? next : NULL, next_grad) < 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_XDECREF(results[i]);
+    }
+    if (results != few) {
+        PyMem_Free(results);
+    }
+done:
+    if (edges == NULL && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_AttributeError, "edges");
+    }
+    Py_XDECREF(edges);
+    return failed ? -1 : 0;
+}
+
+/* Run a node, and the next one as long as nothing else waits. Takes both references. */
+static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
+    while (node != NULL) {
+        PyObject *next = NULL, *next_grad = NULL;
+        int failed = run_node(pass, node, grads, &next, &next_grad);
+        Py_DECREF(node);
+        Py_DECREF(grads);
+        if (!failed && next != NULL && pass->waiting.count > 0) {
+            failed = deliver(pass, next, next_grad);
+            Py_CLEAR(next);
+            Py_CLEAR(next_grad);
+        }
+        if (failed) {
+            Py_XDECREF(next);
+            Py_XDECREF(next_grad);
+            return -1;
+        }
+        node = next;
+        grads = next_grad;
+    }
+    return 0;
+}
+
+/* Hand leaves their gradients, those that came first first. */
+static int finish_leaves(Pass *pass) {
+    PyObject *leaf, *grad;
+    Py_ssize_t at = 0;
+    PyObject *leaves = pass->leaves; /* no longer in the pass: hooks of leaves cannot add to it */
+    pass->leaves = NULL;
+    int failed = 0;
+    while (!failed && PyDict_Next(leaves, &at, &leaf, &grad)) {
+        Py_INCREF(leaf);
+        Py_INCREF(grad);
+        failed = PyDict_SetItem(leaves, leaf, Py_None) < 0; /* so that `grad` is held here alone */
+        if (!failed && slot_at(leaf, node_slots.extra) == Py_None) {
+            failed = leaf_accumulate(leaf, grad) < 0;
+        } else if (!failed) {
+            PyObject *done = PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, grad, NULL);
+            failed = done == NULL;
+            Py_XDECREF(done);
+        }
+        Py_DECREF(leaf);
+        Py_DECREF(grad);
+    }
+    Py_DECREF(leaves);
+    return failed ? -1 : 0;
+}
+
+/* Run a pass from a root. Takes the reference to the gradient. */
+int pass_run(Pass *pass, PyObject *root, PyObject *grad) {
+    int failed = run_chain(pass, Py_NewRef(root), grad);
+    while (!failed && pass->waiting.count > 0) {
+        Arrived taken = waiting_take(&pass->waiting);
+        failed = run_chain(pass, taken.node, taken.grads == NULL ? Py_NewRef(Py_None) : taken.grads);
+    }
+    return failed ? -1 : finish_leaves(pass);
+}

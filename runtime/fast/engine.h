@@ -1,0 +1,34 @@
+/* A backward pass, and what the engine is told of Python's. */
+
+#ifndef OPWRIGHT_ENGINE_H
+#define OPWRIGHT_ENGINE_H
+
+#include "waiting.h"
+
+/* What `configure_engine` is told. */
+typedef struct {
+    PyTypeObject *leaf;     /* AccumulateGrad */
+    PyTypeObject *recorded; /* what nodes derive from whose gradients may be computed in C */
+    PyObject *unrecorded;   /* the modes in a pass */
+    PyObject *current;      /* the ContextVar of the pass that is running */
+    PyObject *fit, *run_uncommon, *finish_uncommon, *gradients_for;
+    PyObject *one_keys;     /* the keys of an array without dimensions */
+    int64_t root_bits;      /* keys that a tensor may have from which a pass begins */
+    int64_t grad_bits;
+    Operator add;
+    PyObject *known_gradients; /* by class: a Gradients, or None */
+    PyObject *one, *apply, *saved, *release, *outputs, *is_watched;
+} Engine;
+
+extern Engine engine;
+
+typedef struct {
+    Waiting waiting;
+    PyObject *leaves;  /* a dictionary: the gradient of each leaf */
+    PyObject *current; /* (number, root): what Python is told of the pass */
+    int frees;
+} Pass;
+
+int pass_run(Pass *pass, PyObject *root, PyObject *grad);
+
+#endif

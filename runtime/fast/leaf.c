@@ -1,0 +1,178 @@
+/* Leaves: a gradient is stored, or added to the one there is, as `opwright.autograd.accumulate` does for what is
+ * uncommon: views, hooks, arrays without dimensions, other devices. */
+
+#include "loops.h"
+#include "storage.h"
+
+/* From how many elements on the Python adds: it writes where it is, and lets other threads run. */
+#define LONG_SUM 500
+
+/* What `configure_leaves` is told. */
+static struct {
+    PyObject *accumulate, *acquire, *release;
+    Py_ssize_t variable, lock, post_hooks; /* of AccumulateGrad */
+    int64_t odd_bits, grad_bits, plain_bits;
+    Loops add;
+} leaves = {0};
+
+/* Return the leaf that a node is the end of, a new reference; NULL without an exception where it is gone, or no Tensor. */
+static PyObject *living(PyObject *leaf) {
+    PyObject *reference = slot_at(leaf, leaves.variable);
+    if (reference == NULL || !PyWeakref_CheckRef(reference)) {
+        return NULL;
+    }
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found = NULL;
+    (void)PyWeakref_GetRef(reference, &found);
+#else
+    PyObject *found = Py_XNewRef(PyWeakref_GetObject(reference));
+#endif
+    if (found != NULL && Py_TYPE(found) != core.tensor) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
+/* Return a tensor's keys, with the least bit set wrongly for none: -1. */
+static int64_t bits_of(PyObject *tensor) {
+    PyObject *keys = ((Tensor *)tensor)->keys;
+    int overflow;
+    return keys == NULL || !PyLong_CheckExact(keys) ? -1 : PyLong_AsLongLongAndOverflow(keys, &overflow);
+}
+
+/* Whether a gradient is a Tensor in NumPy's memory that nobody watches. */
+static int is_plain(PyObject *grad) {
+    if (Py_TYPE(grad) != core.tensor) {
+        return 0;
+    }
+    PyObject *array = ((Tensor *)grad)->array;
+    int64_t keys = bits_of(grad);
+    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~leaves.plain_bits);
+}
+
+/* Store the first gradient: itself where nobody else has it, else a copy. Returns whether that was done, or -1. */
+static int store(PyObject *extra, PyObject *grad) {
+    Tensor *given = (Tensor *)grad;
+    int is_ours = Py_REFCNT(grad) == 1 && given->keys == core.dense_cpu && given->extra == Py_None;
+    if (is_ours && array_is_free(given->array)) {
+        replace_slot(extra, storage_slots.grad, Py_NewRef(grad));
+        return 1;
+    }
+    PyObject *copy = array_copy(given->array);
+    PyObject *made = copy == NULL ? NULL : wrap_simple(copy);
+    if (made == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    replace_slot(extra, storage_slots.grad, made);
+    return 1;
+}
+
+/* Add to the gradient there is, which is small. Returns whether that was done, or -1. */
+static int add_to(Tensor *known, Tensor *grad) {
+    if (Py_TYPE((PyObject *)known) != core.tensor || known->keys != core.dense_cpu || known->array == NULL ||
+        Py_TYPE(known->array) != core.array || known->extra == NULL || !array_is_small(known->array, LONG_SUM) ||
+        !arrays_are_alike(known->array, grad->array)) {
+        return 0;
+    }
+    Operand operands[2] = {{known->array, NULL}, {grad->array, NULL}};
+    PyObject *sum;
+    if (loops_run(&leaves.add, operands, &sum) < 0) {
+        return -1;
+    }
+    if (sum == NULL) {
+        return 0;
+    }
+    int is_counted = storage_count_write((PyObject *)known);
+    if (is_counted > 0) {
+        array_write(known->array, sum);
+    }
+    Py_DECREF(sum);
+    return is_counted;
+}
+
+/* Do it where it is common, with the leaf's lock held. Returns whether that was done, or -1. */
+static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
+    Tensor *tensor = (Tensor *)variable;
+    int64_t keys = bits_of(variable);
+    if (keys == -1 || (keys & leaves.odd_bits) || !(keys & leaves.grad_bits) || tensor->array == NULL ||
+        Py_TYPE(tensor->array) != core.array ||
+        !array_fits(tensor->array, slot_at(leaf, node_slots.dtype), slot_at(leaf, node_slots.shape)) ||
+        !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {
+        return 0;
+    }
+    PyObject *extra = extra_of(variable);
+    if (extra == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *known = Py_XNewRef(slot_at(extra, storage_slots.grad));
+    int result = 0;
+    if (known == Py_None) {
+        result = store(extra, grad);
+    } else if (known != NULL) {
+        result = add_to((Tensor *)known, (Tensor *)grad);
+    }
+    Py_XDECREF(known);
+    Py_DECREF(extra);
+    return result;
+}
+
+/* Do it where nobody else has the leaf's lock. Returns whether that was done, or -1. */
+static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
+    PyObject *lock = Py_XNewRef(slot_at(leaf, leaves.lock));
+    if (lock == NULL) {
+        return 0;
+    }
+    PyObject *args[2] = {lock, Py_False};
+    PyObject *has_it = PyObject_VectorcallMethod(leaves.acquire, args, 2, NULL);
+    int result = has_it == NULL ? -1 : 0;
+    if (has_it == Py_True) {
+        result = accumulate_held(leaf, variable, grad);
+        PyObject *released = PyObject_VectorcallMethod(leaves.release, args, 1, NULL);
+        result = released == NULL ? -1 : result;
+        Py_XDECREF(released);
+    }
+    Py_XDECREF(has_it);
+    Py_DECREF(lock);
+    return result;
+}
+
+/* Hand the whole gradient to a leaf without tensor hooks. Nobody but the caller needs `grad`. Returns -1 with an error. */
+int leaf_accumulate(PyObject *leaf, PyObject *grad) {
+    int is_done = 0;
+    PyObject *variable = slot_at(leaf, leaves.post_hooks) == Py_None && is_plain(grad) ? living(leaf) : NULL;
+    if (variable != NULL) {
+        is_done = accumulate(leaf, variable, grad);
+        Py_DECREF(variable);
+    }
+    if (is_done != 0) {
+        return is_done < 0 ? -1 : 0;
+    }
+    PyObject *is_ours = Py_REFCNT(grad) == 1 ? Py_True : Py_False;
+    PyObject *result = PyObject_CallFunctionObjArgs(leaves.accumulate, leaf, grad, is_ours, NULL);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, what a plain gradient's keys are) */
+PyObject *configure_leaves(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *leaf, *function, *add;
+    long long odd, grad, plain;
+    if (!PyArg_ParseTuple(
+            args, "O!OOLLL:configure_leaves", &PyType_Type, &leaf, &function, &add, &odd, &grad, &plain)) {
+        return NULL;
+    }
+    leaves.variable = slot_offset((PyTypeObject *)leaf, "_variable");
+    leaves.lock = slot_offset((PyTypeObject *)leaf, "lock");
+    leaves.post_hooks = slot_offset((PyTypeObject *)leaf, "post_hooks");
+    leaves.acquire = PyUnicode_InternFromString("acquire");
+    leaves.release = PyUnicode_InternFromString("release");
+    if (PyErr_Occurred() || loops_init(&leaves.add, add, 2, "fc") < 0) {
+        return NULL;
+    }
+    leaves.odd_bits = odd;
+    leaves.grad_bits = grad;
+    leaves.plain_bits = plain;
+    leaves.accumulate = Py_NewRef(function);
+    Py_RETURN_NONE;
+}

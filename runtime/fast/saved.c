@@ -1,0 +1,152 @@
+/* Tensors as nodes keep them, and given back where nobody wrote to them: `opwright.autograd.saved`, which serves hooks,
+ * views, subclasses, and words the errors. */
+
+#include "storage.h"
+
+/* What `configure_saving` is told: what Python does, the dictionary that has the count of open blocks with hooks and its
+ * name there, the class of saved results and where its slots are. */
+static struct {
+    PyObject *save, *save_result, *blocks_owner, *blocks_name;
+    int64_t autograd_bits;
+    PyTypeObject *result;
+    Py_ssize_t array, instance, keys, number, storage, tangent, version, write;
+} saving = {0};
+
+/* Whether hooks may want to see what is saved, or the tensor must not be. Returns -1 with an exception. */
+static int is_saved_by_python(Tensor *tensor) {
+    PyObject *blocks = PyDict_GetItemWithError(saving.blocks_owner, saving.blocks_name);
+    if (blocks == NULL || !PyLong_CheckExact(blocks) || tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)) {
+        return PyErr_Occurred() ? -1 : 1;
+    }
+    int overflow;
+    int64_t keys = tensor->keys == core.dense_cpu ? core.dense_cpu_bits
+                                                  : PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
+    int64_t count = PyLong_AsLongLongAndOverflow(blocks, &overflow);
+    return count != 0 || !(keys & saving.autograd_bits);
+}
+
+/* Return a tensor as a node keeps it: `opwright.autograd.saved.save`. */
+PyObject *save(PyObject *tensor) {
+    int by_python = is_saved_by_python((Tensor *)tensor);
+    if (by_python < 0) {
+        return NULL;
+    }
+    PyObject *version = by_python ? NULL : version_of(tensor);
+    if (version == NULL) {
+        return PyErr_Occurred() ? NULL : PyObject_CallOneArg(saving.save, tensor);
+    }
+    PyObject *saved = PyTuple_New(2);
+    if (saved == NULL) {
+        Py_DECREF(version);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(saved, 0, Py_NewRef(tensor));
+    PyTuple_SET_ITEM(saved, 1, version);
+    return saved;
+}
+
+/* Return a result as Python's class keeps it. */
+static PyObject *make_saved_result(const Tensor *tensor, PyObject *storage) {
+    PyObject *number = PyLong_FromLong(0);
+    PyObject *made = number == NULL ? NULL : saving.result->tp_alloc(saving.result, 0);
+    if (made == NULL) {
+        Py_XDECREF(number);
+        return NULL;
+    }
+    replace_slot(made, saving.array, Py_NewRef(tensor->array));
+    replace_slot(made, saving.instance, Py_NewRef(Py_None));
+    replace_slot(made, saving.keys, Py_NewRef(tensor->keys));
+    replace_slot(made, saving.number, number);
+    replace_slot(made, saving.storage, Py_NewRef(storage));
+    replace_slot(made, saving.tangent, Py_NewRef(Py_None));
+    replace_slot(made, saving.version, Py_XNewRef(slot_at(storage, storage_slots.version)));
+    replace_slot(made, saving.write, Py_NewRef(Py_None));
+    return made;
+}
+
+/* Return a result as its own node keeps it: `opwright.autograd.saved.save_result`. */
+PyObject *save_result(PyObject *result) {
+    Tensor *tensor = (Tensor *)result;
+    int by_python = is_saved_by_python(tensor);
+    if (by_python < 0) {
+        return NULL;
+    }
+    int is_plain = !by_python && Py_TYPE(result) == core.tensor && tensor->keys == core.dense_cpu_grad;
+    PyObject *storage = is_plain ? storage_of(result) : NULL;
+    if (storage == NULL) {
+        return PyErr_Occurred() ? NULL : PyObject_CallOneArg(saving.save_result, result);
+    }
+    PyObject *saved = make_saved_result(tensor, storage);
+    Py_DECREF(storage);
+    return saved;
+}
+
+/* Whether two counts of writes are the same. */
+static int are_equal(PyObject *first, PyObject *second) {
+    int overflow;
+    return first == second ||
+           (first != NULL && second != NULL && PyLong_CheckExact(first) && PyLong_CheckExact(second) &&
+            PyLong_AsLongLongAndOverflow(first, &overflow) == PyLong_AsLongLongAndOverflow(second, &overflow));
+}
+
+/* Return a result that was saved as a tensor of its memory. */
+static PyObject *unpack_result(PyObject *saved) {
+    PyObject *storage = slot_at(saved, saving.storage), *array = slot_at(saved, saving.array);
+    int is_plain = slot_at(saved, saving.instance) == Py_None && slot_at(saved, saving.tangent) == Py_None &&
+                   slot_at(saved, saving.write) == Py_None && slot_at(saved, saving.keys) == core.dense_cpu_grad;
+    if (!is_plain || array == NULL || storage == NULL || !Py_IS_TYPE(storage, storage_slots.storage) ||
+        !are_equal(slot_at(storage, storage_slots.version), slot_at(saved, saving.version))) {
+        return NULL;
+    }
+    return wrap_simple(Py_NewRef(array));
+}
+
+/* Return the tensor that was saved, to compute with where nothing is recorded: a new reference. NULL without an exception
+ * where the Python has to look. */
+PyObject *unpack(PyObject *saved) {
+    if (saved == NULL) {
+        return NULL;
+    }
+    if (Py_IS_TYPE(saved, saving.result)) {
+        return unpack_result(saved);
+    }
+    if (!PyTuple_CheckExact(saved) || PyTuple_GET_SIZE(saved) != 2) {
+        return NULL;
+    }
+    PyObject *tensor = PyTuple_GET_ITEM(saved, 0);
+    PyObject *version = Py_TYPE(tensor) == core.tensor ? version_of(tensor) : NULL;
+    int is_same = version != NULL && are_equal(version, PyTuple_GET_ITEM(saved, 1));
+    Py_XDECREF(version);
+    return is_same ? Py_NewRef(tensor) : NULL;
+}
+
+/* configure_saving(save, save_result, globals of `save`, name of the count in them, class of saved results, AUTOGRAD) */
+PyObject *configure_saving(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *one, *result, *owner, *name, *type;
+    long long autograd;
+    if (!PyArg_ParseTuple(
+            args, "OOO!UO!L:configure_saving", &one, &result, &PyDict_Type, &owner, &name, &PyType_Type, &type,
+            &autograd)) {
+        return NULL;
+    }
+    PyTypeObject *of_result = (PyTypeObject *)type;
+    saving.array = slot_offset(of_result, "array");
+    saving.instance = slot_offset(of_result, "instance");
+    saving.keys = slot_offset(of_result, "keys");
+    saving.number = slot_offset(of_result, "number");
+    saving.storage = slot_offset(of_result, "storage");
+    saving.tangent = slot_offset(of_result, "tangent");
+    saving.version = slot_offset(of_result, "version");
+    saving.write = slot_offset(of_result, "write");
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    saving.autograd_bits = autograd;
+    saving.result = (PyTypeObject *)Py_NewRef(type);
+    saving.blocks_owner = Py_NewRef(owner);
+    saving.blocks_name = Py_NewRef(name);
+    saving.save_result = Py_NewRef(result);
+    saving.save = Py_NewRef(one);
+    Py_RETURN_NONE;
+}

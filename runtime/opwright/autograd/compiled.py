@@ -1,0 +1,55 @@
+"""Backward passes that the compiled core runs (`runtime/fast/engine.c`), and what it leaves to the Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from opwright.autograd.accumulate import accumulate
+from opwright.autograd.engine import compiled_pass, running
+from opwright.autograd.formulas import gradients_for
+from opwright.autograd.gradients import fit
+from opwright.autograd.modes import without_recording
+from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
+from opwright.autograd.recorders import configure_recording
+from opwright.core import fast
+from opwright.dispatch.namespaces import ops
+from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
+
+__all__ = ["run"]
+
+
+def run(tensor: Any, gradient: Any, keep_graph: object) -> bool:
+    """Have the compiled core run a pass from a tensor, whose gradient may be None; return whether it did."""
+    if fast is None:
+        return False
+    _configure()
+    done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
+    return done
+
+
+@cache
+def _configure() -> None:
+    """Tell the core what Python does where a pass is uncommon; once."""
+    configure_recording()
+    adding = ops.aten.add.Tensor
+    fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
+    fast.configure_engine(
+        AccumulateGrad, Recorded, without_recording(None), running, (adding.table, adding.call), fit, _run_uncommon,
+        _finish_uncommon, gradients_for, DENSE_CPU | ODD, DENSE_CPU | ODD | GRAD, GRAD,
+    )  # fmt: skip
+
+
+def _run_uncommon(current: tuple[int, Edge], node: Node, grads: Any) -> Sequence[Any]:
+    """Run a node of the core's pass that has hooks, several outputs, or no gradient. Returns its gradients."""
+    return compiled_pass(current).run_uncommon(node, grads)[1]
+
+
+def _finish_uncommon(current: tuple[int, Edge], leaf: AccumulateGrad, grad: Any) -> None:
+    """Hand on the gradient of a leaf with hooks."""
+    found = compiled_pass(current)
+    found.leaves[leaf] = grad
+    found.finish_leaf(leaf)

@@ -1,0 +1,85 @@
+"""The wheel: with the compiled core where there is a C compiler, in Python alone where there is none, and tagged so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from installing import copied
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("runtime", "codegen", "generated", "templates", "schemas")
+
+
+def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
+    """Return the wheel that is built of a copy of the sources, and what is said of it."""
+    for part in PARTS:
+        copied(ROOT / part, folder / part)
+    for built in (folder / "runtime").rglob("_fast*.so"):
+        built.unlink()
+    for name in ("pyproject.toml", "setup.py", "README.md"):
+        shutil.copy(ROOT / name, folder)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", "dist"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (made,) = (folder / "dist").glob("*.whl")
+    return made, done.stderr
+
+
+def test_without_a_compiler_it_is_for_every_python(tmp_path: Path) -> None:
+    made, said = wheel(tmp_path, CC="no-such-compiler")
+    assert made.name.endswith("-py3-none-any.whl")
+    assert said.count("opwright._fast is not built, Python runs in its place: ") == 1
+    assert not any("_fast." in name for name in zipfile.ZipFile(made).namelist())
+    assert ran(made, tmp_path) == "python [2.0, 2.0]"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_with_a_compiler_it_is_for_this_one(tmp_path: Path) -> None:
+    made, said = wheel(tmp_path)
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert made.name.endswith(f"-{version}-{version}-{platform}.whl")
+    assert "not built" not in said
+    assert ran(made, tmp_path) == "fast [2.0, 2.0]"
+
+
+def ran(made: Path, folder: Path) -> str:
+    """Return which code serves a call of what a wheel has, and its result."""
+    zipfile.ZipFile(made).extractall(folder / "installed")
+    code = "import opwright; print(opwright.dispatch.core().name, (opwright.ones(2) + 1).tolist())"
+    environment = {name: value for name, value in os.environ.items() if name != "OPWRIGHT_PURE"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder / "installed"), *sys.path[1:]])
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
+    command = [compiler]
+    if compiler == "clang":
+        pytest.importorskip("ziglang")  # which brings it
+        command = [sys.executable, "-m", "ziglang", "cc"]
+    elif shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}"]
+    sources = sorted(str(path) for path in (ROOT / "runtime" / "fast").glob("*.c"))
+    checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-c"]
+    done = subprocess.run(
+        [*command, *checks, *include, *sources], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
