@@ -15,6 +15,10 @@ from setuptools.errors import BaseError, CCompilerError
 
 SOURCES = Path("runtime", "fast")
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+# As `opwright build` compiles loops: nobody reads errno or the processor's flags behind them.
+FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+# The functions of one element, which are those of the loops that the generator writes.
+TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements.h", "mathematics.h")}
 
 
 class BuildCore(build_ext):
@@ -27,13 +31,22 @@ class BuildCore(build_ext):
             return
         import numpy
 
-        ext.include_dirs.append(numpy.get_include())
+        ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
         try:
             super().build_extension(ext)
         except (BaseError, CCompilerError, OSError) as error:
             _left_out(str(error))
+
+    def _written_headers(self) -> Path:
+        """Write the headers that templates hold, and return their folder."""
+        folder = Path(self.build_temp, "include")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, template in TEMPLATES.items():
+            text = template.read_text("utf-8").replace("{{ header }}", f"/* Written from {template.as_posix()}. */")
+            folder.joinpath(name).write_text(text, "utf-8")
+        return folder
 
 
 def _left_out(problem: str) -> None:
@@ -53,8 +66,8 @@ setup(
     ext_modules=[
         Extension(
             "opwright._fast",
-            sorted(str(path) for path in SOURCES.glob("*.c")),
-            depends=sorted(str(path) for path in SOURCES.glob("*.h")),
+            sorted(str(path) for path in SOURCES.rglob("*.c")),
+            depends=sorted(map(str, [*SOURCES.rglob("*.h"), *TEMPLATES.values()])),
             optional=True,
         )
     ],

@@ -1,6 +1,7 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
 #include "core.h"
+#include "kernels/kernels.h"
 
 Configuration core = {0};
 
@@ -58,7 +59,8 @@ static int execute(PyObject *module) {
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "Stub", make_stub_type(module)) < 0 ||
         add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
-        add_type(module, "Recorder", make_recorder_type(module)) < 0) {
+        add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
+        add_type(module, "Compiled", make_compiled_type(module)) < 0) {
         return -1;
     }
     if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0) {

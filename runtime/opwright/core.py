@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = ["VERSION", "Core", "TensorBase", "core", "fast"]
 
-VERSION: Final = 1  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 2  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
 
