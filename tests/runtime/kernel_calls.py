@@ -61,6 +61,39 @@ ELEMENTWISE: dict[str, list[Make]] = {
 }
 
 
+def _softmax(dims: tuple[int, ...]) -> list[Make]:
+    shapes = ((6, 40, 35), (3, 70, 1000))
+    return [lambda x, dim=dim, shape=shape: (np, x(*shape), dim, False) for dim in dims for shape in shapes]
+
+
+def _normed(*shape: int) -> list[Make]:
+    """Return calls with weight and bias, with one of them, with none."""
+    size = shape[-2:]
+    return [
+        lambda x, has=has: (np, x(*shape), list(size), *(x(*size) if each else None for each in has), 1e-5)
+        for has in ((True, True), (True, False), (False, True), (False, False))
+    ]
+
+
+def _grouped(channels: int, groups: int, size: int) -> list[Make]:
+    return [
+        lambda x, has=has: (
+            *(np, x(5, channels, size), x(channels) if has else None, x(channels) if has else None),
+            *(5, channels, size, groups, 1e-5),
+        )
+        for has in (True, False)
+    ]
+
+
+# What is given to kernels of rows and windows: `x(*shape)` is an operand.
+SHAPED: dict[str, list[Make]] = {
+    "softmax": _softmax((0, 1, -1)),
+    "log_softmax": _softmax((0, 1, -1)),
+    "layer_norm": _normed(7, 1, 33) + _normed(5, 3, 1000) + _normed(2, 1),
+    "group_norm_of_rows": _grouped(6, 2, 35) + _grouped(6, 3, 1) + _grouped(4, 1, 5000),
+}
+
+
 def operands(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, *, is_wild: bool) -> Callable[[], Array]:
     """Return a function that makes operands: of moderate numbers, or of all sizes and corners."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_calls import ELEMENTWISE, compiled_kernels, operands
+from kernel_calls import ELEMENTWISE, SHAPED, compiled_kernels, operands
 
 from opwright.core import fast
 
@@ -46,7 +46,7 @@ def same(found: Array, wanted: Array) -> bool:
 
 def test_every_kernel_is_tried() -> None:
     """A kernel that is written in C has calls here."""
-    assert set(KERNELS) == set(ELEMENTWISE)
+    assert set(KERNELS) == {*ELEMENTWISE, *SHAPED}
 
 
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
@@ -59,6 +59,29 @@ def test_elementwise_values(name: str, dtype: str) -> None:
             args = make(operands(rng, shape, dtype, is_wild=shape != (67, 129)))
             kernel = KERNELS[name]
             assert close(kernel(*args), np.asarray(kernel.python(*args)), name, *args)
+
+
+@pytest.mark.parametrize("name", sorted(SHAPED))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_and_windows(name: str, dtype: str, order: Any) -> None:
+    """A kernel of rows or windows gives what its function gives, of numbers, of NaN and of infinities."""
+    rng, kernel = np.random.default_rng(7), KERNELS[name]
+    for make in SHAPED[name]:
+        for special in ((), (np.nan,), (np.inf, -np.inf), (-np.inf, -np.inf)):
+
+            def operand(*shape: int, special: tuple[float, ...] = special) -> Array:
+                found = rng.normal(1, 3, shape).astype(dtype, order=order)
+                np.put(found, rng.integers(0, found.size, len(special)), special)
+                return found
+
+            args = make(operand)
+            found, wanted = kernel(*args), kernel.python(*args)
+            pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+            for mine, other in pairs:
+                assert mine.shape == other.shape and mine.dtype == other.dtype
+                bound = (3e-5 if dtype == "float32" else 1e-13) if mine.dtype == dtype else 0
+                np.testing.assert_allclose(mine, other, rtol=bound, atol=bound)
 
 
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))

@@ -25,6 +25,23 @@ Array *plain_floats(PyObject *object) {
     return array != NULL ? array : plain_array(object, NPY_DOUBLE);
 }
 
+/* Return an array of that type that lies as kernels want it: itself, or a copy, a new reference either way. NULL
+ * without an exception for anything else. */
+Array *dense_array(PyObject *object, int type) {
+    if (plain_array(object, type) != NULL) {
+        return (Array *)Py_NewRef(object);
+    }
+    if (!is_array_of(object, type)) {
+        return NULL;
+    }
+    return (Array *)PyArray_FromArray(
+        (Array *)object, PyArray_DescrFromType(type), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+}
+
+Array *dense_floats(PyObject *object) {
+    return dense_array(object, is_array_of(object, NPY_DOUBLE) ? NPY_DOUBLE : NPY_FLOAT);
+}
+
 /* Whether two arrays have one type and shape. */
 int is_like(const Array *array, const Array *other) {
     int ndim = PyArray_NDIM(array);
@@ -129,6 +146,11 @@ PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkB
         Py_CLEAR(result);
     }
     return result;
+}
+
+/* Return how many things a list or tuple has; -1 for anything else. */
+int count_of_sequence(PyObject *object) {
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object) ? (int)PySequence_Fast_GET_SIZE(object) : -1;
 }
 
 /* Do the work of so many elements; where they are many, other threads run meanwhile. Who calls holds the arrays. */

@@ -45,12 +45,15 @@ typedef PyArrayObject Array;
 int arrays_ready(void);
 Array *plain_array(PyObject *object, int type);
 Array *plain_floats(PyObject *object);
+Array *dense_array(PyObject *object, int type);
+Array *dense_floats(PyObject *object);
 int is_like(const Array *array, const Array *other);
 Array *new_array(int ndim, const npy_intp *shape, int type);
 Array *new_like(Array *array);
 int is_array_of(PyObject *object, int type);
 int read_number(PyObject *object, double *number);
 int read_ints(PyObject *object, npy_intp *values, int count);
+int count_of_sequence(PyObject *object);
 npy_intp count_of(const Array *array);
 
 /* The most operands that are walked over; what is done with a block of their elements and the result's. */
