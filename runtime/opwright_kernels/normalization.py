@@ -117,6 +117,7 @@ def _layer_norm(
     return result, mean, rstd
 
 
+@compiled
 def batch_norm_with_running(
     xp: ModuleType,
     input: Array,
@@ -143,6 +144,7 @@ def batch_norm_with_running(
     return _scaled(xp, result, rstd, weight, bias), none, none, running_mean, running_var
 
 
+@compiled
 def batch_norm_of_input(
     xp: ModuleType,
     input: Array,

@@ -85,12 +85,98 @@ def _grouped(channels: int, groups: int, size: int) -> list[Make]:
     ]
 
 
+def _classes(x: Callable[..., Array], rows: int, classes: int) -> Array:
+    found: Array = np.arange(rows) * 7 % classes
+    return found
+
+
+def _class_losses() -> list[Make]:
+    return [
+        lambda x, weighted=weighted, reduction=reduction, ignored=ignored: (
+            *(np, x(9, 5), _classes(x, 9, 5), x(5) if weighted else None, reduction, ignored),
+        )
+        for weighted in (True, False)
+        for reduction in (0, 1, 2)
+        for ignored in (-100, 3)
+    ]
+
+
+def _batches(*shape: int) -> list[Make]:
+    """Return calls with running statistics, with weight and bias and without, in training and not."""
+    size = shape[1]
+    return [
+        lambda x, has=has, training=training: (
+            *(np, x(*shape), *(x(size) if each else None for each in has), x(size), abs(x(size))),
+            *(training, 0.1, 1e-3),
+        )
+        for has in ((True, True), (True, False), (False, True), (False, False))
+        for training in (True, False)
+    ]
+
+
+def _inputs(*shape: int) -> list[Make]:
+    size = shape[1]
+    return [
+        lambda x, has=has: (np, x(*shape), x(size) if has else None, x(size) if has else None, True, 0.1, 1e-3)
+        for has in (True, False)
+    ]
+
+
+# kernel, stride, padding, dilation, whether the last window may hang over
+POOLS: list[tuple[Any, ...]] = [
+    ([2], [], [0], [1], False),
+    ([3, 2], [2, 1], [1, 0], [1, 2], False),
+    ([3], [2], [1], [2], True),
+    ([2, 3], [3], [1], [1], True),
+    ((7, 9), (1, 1), (3, 4), (1, 1), False),
+]
+IMAGES = [(2, 3, 9, 12), (3, 7, 9), (1, 1, 13, 10)]
+
+
+def _largest() -> list[Make]:
+    return [lambda x, shape=shape, options=options: (np, x(*shape), *options) for shape in IMAGES for options in POOLS]
+
+
+def _averages() -> list[Make]:
+    return [
+        lambda x, shape=shape, options=options, more=more: (np, x(*shape), *options[:3], options[4], *more)
+        for shape in IMAGES
+        for options in POOLS
+        for more in ((True, None), (False, None), (True, 3), (False, -2))
+    ]
+
+
+def _convolutions() -> list[Make]:
+    """Return calls of images and lines: small ones, and a channel at a time."""
+    shapes: list[tuple[Any, ...]] = [
+        ((2, 3, 9, 12), (4, 3, 3, 2), [1], [0], [1], 1),
+        ((2, 4, 9, 12), (6, 2, 3, 3), [2, 1], [1, 2], [1, 2], 2),
+        ((2, 5, 19, 32), (10, 1, 3, 3), [1, 1], [1, 1], [1, 1], 5),
+        ((2, 5, 19, 32), (5, 1, 4, 2), [3, 2], [4, 3], [2, 3], 5),
+        ((2, 3, 50), (4, 3, 5), [1], [2], [1], 1),
+        ((2, 3, 50), (3, 1, 5), [2], [9], [3], 3),
+    ]
+    return [
+        lambda x, one=one, has=has: (
+            *(np, x(*one[0]), x(*one[1]), x(one[1][0]) if has else None, *one[2:5], False, [0], one[5]),
+        )
+        for one in shapes
+        for has in (True, False)
+    ]
+
+
 # What is given to kernels of rows and windows: `x(*shape)` is an operand.
 SHAPED: dict[str, list[Make]] = {
     "softmax": _softmax((0, 1, -1)),
     "log_softmax": _softmax((0, 1, -1)),
     "layer_norm": _normed(7, 1, 33) + _normed(5, 3, 1000) + _normed(2, 1),
     "group_norm_of_rows": _grouped(6, 2, 35) + _grouped(6, 3, 1) + _grouped(4, 1, 5000),
+    "batch_norm_of_input": _inputs(4, 3, 5, 7) + _inputs(9, 70),
+    "batch_norm_with_running": _batches(4, 3, 5, 7) + _batches(9, 70) + _batches(2, 5, 4100),
+    "nll_loss": _class_losses(),
+    "max_pool2d": _largest(),
+    "avg_pool2d": _averages(),
+    "convolution": _convolutions(),
 }
 
 

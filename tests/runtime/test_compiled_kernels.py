@@ -17,6 +17,7 @@ pytestmark = [
 
 Array = np.ndarray[Any, Any]
 KERNELS = dict(compiled_kernels())
+OUTSIDE = (np, np.ones((2, 3), np.float32), np.array([1, 3]), None, 1, -100)
 SHAPES = [(), (0,), (1,), (7,), (2, 0, 3), (3, 5, 11), (67, 129)]
 # Of these both ways lose digits, each in its own way: beside zeros that are no floats, and far out.
 LOOSE = {"lgamma": 5000, "digamma": 1e5, "gelu": 1000, "gelu_gradient": 4000, "silu_gradient": 1000, "logaddexp": 1000}
@@ -149,8 +150,13 @@ def test_results_are_written_where_one_says(name: str) -> None:
 
 def test_wrong_calls_raise_what_the_function_raises() -> None:
     """What the function refuses is refused in its words."""
-    for name, args in (("erf", (np,)), ("erf", (np, "x")), ("gelu", (np, np.ones(3), "other", 1, 2))):
-        with pytest.raises((TypeError, AttributeError)) as wanted:
+    for name, args in (
+        ("erf", (np,)),
+        ("erf", (np, "x")),
+        ("gelu", (np, np.ones(3), "other", 1, 2)),
+        ("nll_loss", OUTSIDE),
+    ):
+        with pytest.raises((TypeError, AttributeError, IndexError)) as wanted:
             KERNELS[name].python(*args)
         with pytest.raises(wanted.type) as found:
             KERNELS[name](*args)

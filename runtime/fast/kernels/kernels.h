@@ -33,8 +33,7 @@ struct CompiledKernel {
 };
 
 /* The tables of kernels, each ended by a name that is NULL. */
-extern const CompiledKernel pointwise_kernels[], row_kernels[], reduction_kernels[], channel_kernels[],
-    pooling_kernels[], loss_kernels[], convolution_kernels[];
+extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[];
 
 /* compiled.c */
 PyTypeObject *make_compiled_type(PyObject *module);
