@@ -13,8 +13,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import FLOATING, wrapped_scalar
 from opwright.arrays.generator import Generator, source_for
+from opwright.core import compiled
 from opwright_kernels.approximation import filled_in_blocks
-from opwright_kernels.compiled import compiled
 
 Array = Any
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import wrapped_scalar
+from opwright.core import compiled
 from opwright.errors import DispatchError
 from opwright_kernels import division, single_precision
 from opwright_kernels.approximation import filled_in_blocks
-from opwright_kernels.compiled import compiled
 from opwright_kernels.special import erf
 
 Array = Any

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.approximation import polynomial
-from opwright_kernels.compiled import compiled
 from opwright_kernels.single_precision import NORMAL
 from opwright_kernels.special import erf
 

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 
 from opwright.arrays.dtypes import to_complex
+from opwright.core import compiled
 from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.arithmetic import sign
-from opwright_kernels.compiled import compiled
 
 Array = Any
 

@@ -10,8 +10,8 @@ import math
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import blockwise, one_by_one, polynomial, put_where, ratio
-from opwright_kernels.compiled import compiled
 
 Array = Any
 

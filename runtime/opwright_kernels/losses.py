@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright_kernels.compiled import compiled
+from opwright.core import compiled
 
 Array = Any
 

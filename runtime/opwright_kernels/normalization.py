@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright_kernels.compiled import compiled
+from opwright.core import compiled
 
 Array = Any
 

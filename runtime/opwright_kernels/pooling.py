@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 
 from opwright.arrays.dtypes import FLOATING, bool_, int64
-from opwright_kernels.compiled import compiled
+from opwright.core import compiled
 from opwright_kernels.rules.windows import per_dimension, window_count
 
 Array = Any

@@ -7,9 +7,9 @@ from statistics import NormalDist
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels import single_precision
 from opwright_kernels.approximation import blockwise, filled_in_blocks, one_by_one, put_where, ratio
-from opwright_kernels.compiled import compiled
 
 Array = Any
 

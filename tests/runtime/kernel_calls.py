@@ -85,6 +85,15 @@ def _grouped(channels: int, groups: int, size: int) -> list[Make]:
     ]
 
 
+def _reduced() -> list[Make]:
+    return [
+        lambda x, shape=shape, dim=dim, keepdim=keepdim: (np, x(*shape), dim, keepdim)
+        for shape in ((3, 4, 5), (2, 9000), (37,))
+        for dim in (None, [], -1, [len(shape) - 1], (0,))
+        for keepdim in (False, True)
+    ]
+
+
 def _classes(x: Callable[..., Array], rows: int, classes: int) -> Array:
     found: Array = np.arange(rows) * 7 % classes
     return found
@@ -173,6 +182,10 @@ SHAPED: dict[str, list[Make]] = {
     "group_norm_of_rows": _grouped(6, 2, 35) + _grouped(6, 3, 1) + _grouped(4, 1, 5000),
     "batch_norm_of_input": _inputs(4, 3, 5, 7) + _inputs(9, 70),
     "batch_norm_with_running": _batches(4, 3, 5, 7) + _batches(9, 70) + _batches(2, 5, 4100),
+    "total": _reduced(),
+    "average": _reduced(),
+    "largest": _reduced(),
+    "logsumexp": _reduced(),
     "nll_loss": _class_losses(),
     "max_pool2d": _largest(),
     "avg_pool2d": _averages(),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from kernel_calls import ELEMENTWISE, SHAPED, compiled_kernels, operands
 
 from opwright.core import fast
+from opwright.plans.plan import cast_array
 
 pytestmark = [
     pytest.mark.skipif(fast is None, reason="the compiled core is not built, or not wanted"),
@@ -47,7 +49,7 @@ def same(found: Array, wanted: Array) -> bool:
 
 def test_every_kernel_is_tried() -> None:
     """A kernel that is written in C has calls here."""
-    assert set(KERNELS) == {*ELEMENTWISE, *SHAPED}
+    assert set(KERNELS) == {*ELEMENTWISE, *SHAPED} and type(cast_array) is fast.Compiled
 
 
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
@@ -80,7 +82,7 @@ def test_rows_and_windows(name: str, dtype: str, order: Any) -> None:
             found, wanted = kernel(*args), kernel.python(*args)
             pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
             for mine, other in pairs:
-                assert mine.shape == other.shape and mine.dtype == other.dtype
+                assert mine.shape == np.shape(other) and mine.dtype == other.dtype
                 bound = (3e-5 if dtype == "float32" else 1e-13) if mine.dtype == dtype else 0
                 np.testing.assert_allclose(mine, other, rtol=bound, atol=bound)
 
@@ -146,6 +148,22 @@ def test_results_are_written_where_one_says(name: str) -> None:
     moved = np.concatenate([args[1], args[1][:1]])
     assert same(kernel(np, moved[:-1], *args[2:], out=moved[1:]), wanted)
     assert kernel(*args, out=None).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
+def test_casts_of_reduced_dtypes(dtype: Any) -> None:
+    """Every number of a reduced dtype is cast, and every float32 is rounded, as NumPy does it."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    wide = cast_array(every, np.dtype("float32"))
+    assert same(wide, every.astype(np.float32)) and wide.dtype is np.dtype("float32")
+    bits = np.random.default_rng(0).integers(0, 1 << 32, 100000, np.uint32)
+    between = (wide.view(np.uint32)[:, None] + np.array([0, 1, 0xFFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001])).ravel()
+    for numbers in (bits, between.astype(np.uint32)):
+        found = cast_array(numbers.view(np.float32), np.dtype(dtype))
+        wanted = numbers.view(np.float32).astype(dtype)
+        is_number = ~np.isnan(wanted.astype(np.float32))
+        assert found.dtype == wanted.dtype and (found.view(np.uint16) == wanted.view(np.uint16))[is_number].all()
+        assert np.isnan(found.astype(np.float32)[~is_number]).all()
 
 
 def test_wrong_calls_raise_what_the_function_raises() -> None:

@@ -9,14 +9,24 @@ int arrays_ready(void) {
     return PyArray_ImportNumPyAPI();
 }
 
-/* Return an array of that type that lies as kernels want it, borrowed; NULL for anything else. */
-Array *plain_array(PyObject *object, int type) {
+/* Whether an operand is an array of that type, whatever its strides and byte order. */
+int is_array_of(PyObject *object, int type) {
+    return Py_TYPE(object) == &PyArray_Type && PyArray_TYPE((Array *)object) == type;
+}
+
+/* Return an array that lies as kernels want it, borrowed; NULL for anything else. */
+Array *any_plain_array(PyObject *object) {
     Array *array = (Array *)object;
-    if (Py_TYPE(object) != &PyArray_Type || PyArray_TYPE(array) != type || !PyArray_IS_C_CONTIGUOUS(array) ||
-        !PyArray_ISALIGNED(array) || !PyArray_ISNOTSWAPPED(array)) {
+    if (Py_TYPE(object) != &PyArray_Type || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array) ||
+        !PyArray_ISNOTSWAPPED(array)) {
         return NULL;
     }
     return array;
+}
+
+/* The same, of that type. */
+Array *plain_array(PyObject *object, int type) {
+    return is_array_of(object, type) ? any_plain_array(object) : NULL;
 }
 
 /* Return an array of float32 or float64 that lies as kernels want it, borrowed; NULL for anything else. */
@@ -56,6 +66,17 @@ npy_intp count_of(const Array *array) {
 /* Return a new row-major array, not filled. */
 Array *new_array(int ndim, const npy_intp *shape, int type) {
     return (Array *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), ndim, shape, NULL, NULL, 0, NULL);
+}
+
+/* Return a new row-major array of that dtype, not filled. */
+Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
+    Py_INCREF(dtype);
+    return (Array *)PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+}
+
+/* Return the dtype that an object is, borrowed; NULL for anything else. */
+PyArray_Descr *dtype_of(PyObject *object) {
+    return PyArray_DescrCheck(object) ? (PyArray_Descr *)object : NULL;
 }
 
 Array *new_like(Array *array) {
@@ -98,11 +119,6 @@ int read_ints(PyObject *object, npy_intp *values, int count) {
         }
     }
     return 1;
-}
-
-/* Whether an operand is an array of that type, whatever its strides and byte order. */
-int is_array_of(PyObject *object, int type) {
-    return Py_TYPE(object) == &PyArray_Type && PyArray_TYPE((Array *)object) == type;
 }
 
 /* Go over operands that lie in any way and broadcast, block by block: the blocks are dense. Return the result, a new

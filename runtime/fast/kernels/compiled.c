@@ -13,7 +13,8 @@ static PyObject *numpy = NULL;
 static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
-    pointwise_kernels, row_kernels, channel_kernels, window_kernels, loss_kernels, NULL,
+    pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
+    window_kernels,    loss_kernels, cast_kernels,      NULL,
 };
 
 static const CompiledKernel *find_kernel(const char *name) {

@@ -33,7 +33,8 @@ struct CompiledKernel {
 };
 
 /* The tables of kernels, each ended by a name that is NULL. */
-extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[];
+extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[],
+    cast_kernels[], reduction_kernels[];
 
 /* compiled.c */
 PyTypeObject *make_compiled_type(PyObject *module);
@@ -42,12 +43,15 @@ PyTypeObject *make_compiled_type(PyObject *module);
 typedef PyArrayObject Array;
 
 int arrays_ready(void);
+Array *any_plain_array(PyObject *object);
 Array *plain_array(PyObject *object, int type);
 Array *plain_floats(PyObject *object);
 Array *dense_array(PyObject *object, int type);
 Array *dense_floats(PyObject *object);
 int is_like(const Array *array, const Array *other);
 Array *new_array(int ndim, const npy_intp *shape, int type);
+Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
+PyArray_Descr *dtype_of(PyObject *object);
 Array *new_like(Array *array);
 int is_array_of(PyObject *object, int type);
 int read_number(PyObject *object, double *number);
