@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import fuzzed_kernels
 import ml_dtypes
 import numpy as np
 import pytest
@@ -187,3 +188,8 @@ def test_a_kernel_is_a_function_to_those_who_look() -> None:
     assert kernel.__name__ == "gelu" and kernel.__doc__ == kernel.python.__doc__
     with pytest.raises(ValueError, match="no kernel in C is called close"):
         fast.Compiled(close)
+
+
+def test_random_calls() -> None:
+    """Random arrays and options give results of the shapes and dtypes that the function gives, or its errors."""
+    fuzzed_kernels.main(600, 11)

@@ -56,7 +56,7 @@ Array *dense_floats(PyObject *object) {
 int is_like(const Array *array, const Array *other) {
     int ndim = PyArray_NDIM(array);
     return PyArray_TYPE(array) == PyArray_TYPE(other) && ndim == PyArray_NDIM(other) &&
-           memcmp(PyArray_DIMS(array), PyArray_DIMS(other), (size_t)ndim * sizeof(npy_intp)) == 0;
+           (ndim == 0 || memcmp(PyArray_DIMS(array), PyArray_DIMS(other), (size_t)ndim * sizeof(npy_intp)) == 0);
 }
 
 npy_intp count_of(const Array *array) {
