@@ -17,6 +17,10 @@ from setuptools.errors import BaseError, CCompilerError
 
 SOURCES = Path("runtime", "fast")
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+# As `opwright build` compiles loops: nobody reads errno or the processor's flags behind them.
+FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+# The functions of one element, which are those of the loops that the generator writes.
+TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements.h", "mathematics.h")}
 
 
 class BuildCore(build_ext):
@@ -29,7 +33,7 @@ class BuildCore(build_ext):
             return
         import numpy
 
-        ext.include_dirs.append(numpy.get_include())
+        ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
         try:
@@ -40,6 +44,15 @@ class BuildCore(build_ext):
     def is_built(self) -> bool:
         """Whether it was built, now or before."""
         return all(Path(self.get_ext_fullpath(each.name)).exists() for each in self.extensions)
+
+    def _written_headers(self) -> Path:
+        """Write the headers that templates hold, and return their folder."""
+        folder = Path(self.build_temp, "include")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, template in TEMPLATES.items():
+            text = template.read_text("utf-8").replace("{{ header }}", f"/* Written from {template.as_posix()}. */")
+            folder.joinpath(name).write_text(text, "utf-8")
+        return folder
 
 
 class Wheel(bdist_wheel):
@@ -74,8 +87,8 @@ setup(
     ext_modules=[
         Extension(
             "opwright._fast",
-            sorted(str(path) for path in SOURCES.glob("*.c")),
-            depends=sorted(str(path) for path in SOURCES.glob("*.h")),
+            sorted(str(path) for path in SOURCES.rglob("*.c")),
+            depends=sorted(map(str, [*SOURCES.rglob("*.h"), *TEMPLATES.values()])),
             optional=True,
         )
     ],

@@ -1,5 +1,6 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
+#include "kernels/kernels.h"
 #include "storage.h"
 
 Configuration core = {0};
@@ -61,7 +62,8 @@ static int execute(PyObject *module) {
         add_type(module, "Planned", make_planned_type(module)) < 0 ||
         add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
         add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
-        add_type(module, "Gradients", make_gradients_type(module)) < 0) {
+        add_type(module, "Gradients", make_gradients_type(module)) < 0 ||
+        add_type(module, "Compiled", make_compiled_type(module)) < 0) {
         return -1;
     }
     if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||

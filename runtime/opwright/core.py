@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-__all__ = ["VERSION", "Core", "TensorBase", "core", "fast"]
+__all__ = ["VERSION", "Core", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 3  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 4  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Core(NamedTuple):
@@ -59,3 +61,12 @@ TensorBase: Final[type] = _Slots if fast is None else fast.TensorBase
 def core() -> Core:
     """Return what runs calls in this process, "fast" or "python", and why."""
     return Core("python" if fast is None else "fast", _reason)
+
+
+def compiled(function: _Function) -> _Function:
+    """Return the kernel in C that has the function's name (`runtime/fast/kernels`), which calls the function for what
+    it does not serve; the function itself where Python runs."""
+    if fast is None:
+        return function
+    made: _Function = fast.Compiled(function)
+    return made

@@ -13,11 +13,13 @@ import numpy as np
 
 from opwright.arrays.dtypes import FLOATING, wrapped_scalar
 from opwright.arrays.generator import Generator, source_for
+from opwright.core import compiled
 from opwright_kernels.approximation import filled_in_blocks
 
 Array = Any
 
 
+@compiled
 def silu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self / (1 + exp(-self))."""
     return filled_in_blocks(xp, _fill_silu, self, out)
@@ -30,6 +32,7 @@ def _fill_silu(xp: ModuleType, x: Array, out: Array) -> None:
     xp.divide(x, divisor, out=out)
 
 
+@compiled
 def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self * tanh(log(1 + exp(self)))."""
     return filled_in_blocks(xp, _fill_mish, self, out)
@@ -42,6 +45,7 @@ def _fill_mish(xp: ModuleType, x: Array, out: Array) -> None:
     xp.multiply(x, factor, out=out)
 
 
+@compiled
 def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale: complex) -> Array:
     """Return scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
     return filled_in_blocks(xp, partial(_fill_elu, numbers=(alpha, scale, input_scale)), self, None)
@@ -66,6 +70,7 @@ def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
     return elu(xp, self, alpha, 1, 1 / alpha)
 
 
+@compiled
 def leaky_relu(xp: ModuleType, self: Array, negative_slope: Any, out: Array | None = None) -> Array:
     """Return `self`; times a slope, a number or an array that broadcasts, where it is not positive."""
     if isinstance(negative_slope, (int, float)) and 0 < negative_slope <= 1:
@@ -100,6 +105,7 @@ def _real(number: complex) -> float:
     return number.real if isinstance(number, complex) else number
 
 
+@compiled
 def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> Array:
     """Return log(1 + exp(beta * self)) / beta; `self` where beta * self is above the threshold."""
     return filled_in_blocks(xp, partial(_fill_softplus, beta=beta, threshold=threshold), self, None)
@@ -133,12 +139,14 @@ def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, ou
     return xp.clip(self, low, high, out=out)
 
 
+@compiled
 def hardsigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return (self + 3) / 6, held within [0, 1]."""
     result = _between_0_and_6(xp, self)
     return xp.divide(result, 6, out=out)
 
 
+@compiled
 def hardswish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return self * hardsigmoid(self)."""
     return filled_in_blocks(xp, _fill_hardswish, self, out)

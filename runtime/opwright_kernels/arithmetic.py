@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import wrapped_scalar
+from opwright.core import compiled
 from opwright.errors import DispatchError
 from opwright_kernels import division, single_precision
 from opwright_kernels.approximation import filled_in_blocks
@@ -122,6 +123,7 @@ def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out
     return xp.minimum(self, max, out=out)
 
 
+@compiled
 def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
     """Go from `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them
     exactly. A weight that is a number comes as it was passed."""
@@ -136,6 +138,7 @@ def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | No
     return _stored(xp, xp.where(near, self + weight * distance, end - distance * (1 - weight)), out)
 
 
+@compiled
 def addcmul(
     xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
 ) -> Array:
@@ -145,6 +148,7 @@ def addcmul(
     return xp.add(self, product, out=_or_reused(out, product, self))
 
 
+@compiled
 def addcdiv(
     xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
 ) -> Array:
@@ -167,6 +171,7 @@ def ldexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -
     return xp.multiply(self * xp.exp2(first), xp.exp2(other - first), out=out)
 
 
+@compiled
 def logaddexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return `log(exp(self) + exp(other))` without overflow."""
     if self.dtype.kind != "c":
@@ -200,6 +205,7 @@ def exp2(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     return xp.exp2(self, out=out)
 
 
+@compiled
 def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return -1, 0 or 1; 0 for NaN and for both zeros."""
     if self.dtype.kind == "f":
@@ -232,6 +238,7 @@ def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | N
     return xp.multiply(xp.rint(self / ten), ten, out=out)
 
 
+@compiled
 def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return 1 / (1 + exp(-self))."""
     return filled_in_blocks(xp, _fill_sigmoid, self, out)
@@ -244,6 +251,7 @@ def _fill_sigmoid(xp: ModuleType, x: Array, out: Array) -> None:
     xp.reciprocal(out, out=out)
 
 
+@compiled
 def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None) -> Array:
     """Return `self` times the standard normal distribution at it: exactly ("none") or through tanh ("tanh")."""
     if approximate == "tanh":

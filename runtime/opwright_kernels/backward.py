@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.approximation import polynomial
 from opwright_kernels.single_precision import NORMAL
 from opwright_kernels.special import erf
@@ -41,6 +42,7 @@ def _elementwise(fill: Callable[..., None], grad: Array, x: Array, *numbers: Any
 # Activations
 
 
+@compiled
 def gelu_gradient(grad: Array, x: Array, approximate: str) -> Array:
     """Return the gradient of `gelu`."""
     return _elementwise(_gelu_by_tanh if approximate == "tanh" else _gelu, grad, x)
@@ -84,6 +86,7 @@ def _gelu_by_tanh(out: Array, grad: Array, x: Array) -> None:
     np.multiply(square, grad, out=out)
 
 
+@compiled
 def silu_gradient(grad: Array, x: Array) -> Array:
     """Return the gradient of `silu`."""
     return _elementwise(_silu, grad, x)
@@ -101,6 +104,7 @@ def _silu(out: Array, grad: Array, x: Array) -> None:
     np.multiply(slope, grad, out=out)
 
 
+@compiled
 def elu_gradient(grad: Array, x: Array, below: float, scale: float, input_scale: float) -> Array:
     """Return the gradient of `elu`: `below` is its slope just below 0."""
     return _elementwise(_elu, grad, x, below, scale, input_scale)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.rules.convolution import transposed_size
 from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
@@ -22,6 +23,7 @@ _COLUMN_BYTES = 1 << 20
 _WIDE_ROW = 48
 
 
+@compiled
 def convolution(
     xp: ModuleType,
     input: Array,

@@ -10,12 +10,14 @@ import numpy as np
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import to_complex
+from opwright.core import compiled
 from opwright_kernels.approximation import filled_in_blocks
 from opwright_kernels.arithmetic import sign
 
 Array = Any
 
 
+@compiled
 def fractional_part(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return what stands behind the point, with the sign of `self`; NaN for infinities."""
     return filled_in_blocks(xp, _fill_fraction, self, out)
@@ -33,6 +35,7 @@ def sgn(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     return xp.divide(self, xp.where(length == 0, length.dtype.type(1), length), out=out)
 
 
+@compiled
 def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the angle of a complex number; of a real one 0, or pi where it is negative."""
     if self.dtype.kind == "c":
@@ -63,6 +66,7 @@ def sinc(xp: ModuleType, self: Array) -> Array:
     return xp.where(zero, one, xp.sin(angle) / xp.where(zero, one, angle))
 
 
+@compiled
 def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = None) -> Array:
     """Return log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given: first above the one, then
     below the other, which differ for an `eps` above 1/2."""
@@ -79,6 +83,7 @@ def entr(xp: ModuleType, self: Array) -> Array:
     return xp.where(self < 0, self.dtype.type(-np.inf), xp.where(self == 0, self.dtype.type(0), result))
 
 
+@compiled
 def xlogy(xp: ModuleType, self: Array, other: Array) -> Array:
     """Return self log(other): 0 where `self` is, unless `other` is NaN."""
     result = self * xp.log(other)
@@ -106,6 +111,7 @@ def signbit(xp: ModuleType, self: Array) -> Array:
     return xp.signbit(self) if self.dtype.kind == "f" else xp.less(self, 0)
 
 
+@compiled
 def nan_to_num(xp: ModuleType, self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     """Put numbers in the place of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
     if self.dtype.kind in "biu":

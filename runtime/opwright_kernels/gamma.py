@@ -10,6 +10,7 @@ import math
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import blockwise, one_by_one, polynomial, put_where, ratio
 
 Array = Any
@@ -119,6 +120,7 @@ _ZETA = (
 )
 
 
+@compiled
 def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
     # (Python's own is less exact near 1 and 2 than float64)
@@ -151,9 +153,11 @@ def _stirling(xp: ModuleType, v: Array) -> Array:
 
 def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
     sine = xp.abs(xp.sin(math.pi * (x - xp.rint(x))))
-    return xp.log(math.pi / sine) - at_1_less_x
+    found = math.log(math.pi) - xp.log(sine) - at_1_less_x  # the quotient would overflow beside 0
+    return xp.where(sine == 0, math.inf, found)
 
 
+@compiled
 def digamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
     found = one_by_one(xp, _digamma_of_one, self, out) if self.dtype.itemsize == 4 else None

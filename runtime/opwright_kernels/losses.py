@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
+
 Array = Any
 
 
@@ -55,6 +57,7 @@ def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Arr
     return _reduced(losses, reduction)
 
 
+@compiled
 def nll_loss(
     xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
+
 Array = Any
 
 _BLOCK = 1 << 15  # elements of a block: with its temporaries it stays in a core's second-level cache
 
 
+@compiled
 def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
     """Return exp(self) over its sum along `dim`, shifted by the maximum so that nothing overflows."""
     if not self.ndim:  # a row of one: 1, but for what is not finite
@@ -38,6 +41,7 @@ def safe_softmax(self: Array, dim: int) -> Array:
     return result
 
 
+@compiled
 def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
     """Return the logarithm of `softmax`, without taking the logarithm of what has underflowed."""
     if not self.ndim:
@@ -66,6 +70,7 @@ def _by_rows(xp: ModuleType, fill: Callable[[ModuleType, Array, int, Array], Non
     return result
 
 
+@compiled
 def layer_norm(
     xp: ModuleType, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
@@ -112,6 +117,7 @@ def _layer_norm(
     return result, mean, rstd
 
 
+@compiled
 def batch_norm_with_running(
     xp: ModuleType,
     input: Array,
@@ -138,6 +144,7 @@ def batch_norm_with_running(
     return _scaled(xp, result, rstd, weight, bias), none, none, running_mean, running_var
 
 
+@compiled
 def batch_norm_of_input(
     xp: ModuleType,
     input: Array,
@@ -174,6 +181,7 @@ def _per_channel(values: Array, ndim: int) -> Array:
     return values.reshape(-1, *(1,) * (ndim - 2))
 
 
+@compiled
 def group_norm_of_rows(
     xp: ModuleType,
     input: Array,

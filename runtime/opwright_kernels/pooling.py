@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 
 from opwright.arrays.dtypes import FLOATING, bool_, int64
+from opwright.core import compiled
 from opwright_kernels.rules.windows import per_dimension, window_count
 
 Array = Any
@@ -33,6 +34,7 @@ def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int
     return lists, tuple(counts)
 
 
+@compiled
 def max_pool2d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
@@ -107,6 +109,7 @@ def visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice
     return slice(first, first + number), slice(start, stop, step)
 
 
+@compiled
 def avg_pool2d(
     xp: ModuleType,
     self: Array,

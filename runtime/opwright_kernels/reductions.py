@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import COMPLEX, check_fits, float64
+from opwright.core import compiled
 from opwright_kernels.indexing import take_along
 
 Array = Any
@@ -30,6 +31,7 @@ def axes(dim: Dims, ndim: int) -> Any:
     return dim if isinstance(dim, int) else tuple(dim) or None
 
 
+@compiled
 def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim`."""
     return self.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
@@ -50,12 +52,14 @@ def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     return flat[:whole].reshape(-1, 1024).prod(axis=0).prod() * flat[whole:].prod()
 
 
+@compiled
 def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim` divided by the number of elements; NaN where there are none."""
     over = axes(dim, self.ndim)
     return xp.true_divide(self.sum(axis=over, keepdims=keepdim), _count(self, over), dtype=self.dtype)
 
 
+@compiled
 def largest(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
     """Return the maximum over `dim`; NaN where there is one."""
     return self.max(axis=axes(dim, self.ndim), keepdims=keepdim)
@@ -91,6 +95,7 @@ def number_of_nonzero(xp: ModuleType, self: Array, dim: Dims) -> Array:
     return xp.asarray(xp.count_nonzero(self, axis=axes(dim, self.ndim)))
 
 
+@compiled
 def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
     """Return the logarithm of the sum of exponentials over `dim`, shifted by the maximum so that nothing overflows."""
     over = axes(dim, self.ndim)

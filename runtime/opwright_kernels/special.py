@@ -7,6 +7,7 @@ from statistics import NormalDist
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels import single_precision
 from opwright_kernels.approximation import blockwise, filled_in_blocks, one_by_one, put_where, ratio
 
@@ -167,6 +168,7 @@ _QUANTILE_FAR = (
 _SQRT_HALF = 0.7071067811865476
 
 
+@compiled
 def erf(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the error function, within a few units in the last place of the floating-point dtype."""
     found = one_by_one(xp, math.erf, self, out)
@@ -187,6 +189,7 @@ def _erf(xp: ModuleType, x: Array) -> Array:
     return xp.copysign(result, x)
 
 
+@compiled
 def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return 1 - erf(self), exact to the last places where that is tiny."""
     found = one_by_one(xp, math.erfc, self, out)
@@ -259,6 +262,7 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
     return result
 
 
+@compiled
 def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of erf: infinite at -1 and 1, NaN beyond."""
     if self.dtype.itemsize == 4:

@@ -27,6 +27,7 @@ from opwright.arrays.layouts import Shape
 from opwright.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright.arrays.promotion import castable
 from opwright.arrays.storage import new_array, resize, stride_over
+from opwright.core import compiled
 from opwright.plans.forms import Form
 from opwright.plans.kernel_errors import shown, wrong_result
 
@@ -322,6 +323,7 @@ def _warn_of_resize(shape: Shape, old: Shape) -> None:
     )
 
 
+@compiled
 def cast_array(array: Array, dtype: DType) -> Array:
     """Cast the array as C++ does, without NumPy's warnings; return itself if it has that dtype."""
     if array.dtype is dtype or array.dtype == dtype:

@@ -1,0 +1,91 @@
+/* Normalisation of batches for one type: included with REAL and OF(name). Arrays are (batch, channels, size). */
+
+/* The mean and the mean squared distance from it of each channel. */
+CLONES static void OF(channel_statistics)(const ChannelsJob *job, REAL *mean, REAL *variance) {
+    const npy_intp size = job->size, apart = job->channels * size;
+    const double count = (double)(job->batch * size);
+    for (npy_intp c = 0; c < job->channels; c++) {
+        const REAL *x = (const REAL *)job->from + c * size;
+        double total = 0, spread = 0;
+        for (npy_intp n = 0; n < job->batch; n++) {
+            total += OF(sum_row)(x + n * apart, size);
+        }
+        mean[c] = (REAL)(total / count);
+        for (npy_intp n = 0; n < job->batch; n++) {
+            spread += OF(spread_row)(x + n * apart, size, mean[c]);
+        }
+        variance[c] = (REAL)(spread / count);
+    }
+}
+
+/* The same of rows of channels, some channels at a time. */
+CLONES static void OF(column_statistics)(const ChannelsJob *job, REAL *mean, REAL *variance) {
+    const REAL *x = (const REAL *)job->from;
+    const npy_intp channels = job->channels;
+    for (npy_intp start = 0; start < channels; start += BESIDE) {
+        const npy_intp width = channels - start < BESIDE ? channels - start : BESIDE;
+        double total[BESIDE] = {0}, spread[BESIDE] = {0};
+        for (npy_intp n = 0; n < job->batch; n++) {
+            for (npy_intp j = 0; j < width; j++) {
+                total[j] += (double)x[n * channels + start + j];
+            }
+        }
+        for (npy_intp j = 0; j < width; j++) {
+            mean[start + j] = (REAL)(total[j] / (double)job->batch);
+        }
+        for (npy_intp n = 0; n < job->batch; n++) {
+            for (npy_intp j = 0; j < width; j++) {
+                const REAL distance = x[n * channels + start + j] - mean[start + j];
+                spread[j] += (double)(distance * distance);
+            }
+        }
+        for (npy_intp j = 0; j < width; j++) {
+            variance[start + j] = (REAL)(spread[j] / (double)job->batch);
+        }
+    }
+}
+
+/* (x - mean) * factor + bias */
+CLONES static void OF(scale_channels)(const ChannelsJob *job, const REAL *mean, const REAL *factor) {
+    const npy_intp size = job->size, channels = job->channels;
+    const REAL *x = (const REAL *)job->from, *bias = (const REAL *)job->bias;
+    REAL *out = (REAL *)job->to;
+    for (npy_intp n = 0; n < job->batch; n++, x += channels * size, out += channels * size) {
+        if (size == 1) {
+            EACH_ALONE for (npy_intp c = 0; c < channels; c++) {
+                out[c] = (x[c] - mean[c]) * factor[c] + (bias == NULL ? 0 : bias[c]);
+            }
+            continue;
+        }
+        for (npy_intp c = 0; c < channels; c++) {
+            const REAL shift = bias == NULL ? 0 : bias[c];
+            EACH_ALONE for (npy_intp i = c * size; i < (c + 1) * size; i++) {
+                out[i] = (x[i] - mean[c]) * factor[c] + shift;
+            }
+        }
+    }
+}
+
+static void OF(normalize_channels)(void *given) {
+    const ChannelsJob *job = given;
+    REAL *mean = (REAL *)job->mean, *variance = (REAL *)job->variance;
+    REAL *rstd = (REAL *)job->rstd, *factor = (REAL *)job->factor;
+    const REAL *weight = (const REAL *)job->weight;
+    if (job->is_training) {
+        (job->size == 1 ? OF(column_statistics) : OF(channel_statistics))(job, mean, variance);
+    }
+    for (npy_intp c = 0; c < job->channels; c++) {
+        rstd[c] = 1 / OF(sqrt)(variance[c] + (REAL)job->eps);
+        factor[c] = weight == NULL ? rstd[c] : rstd[c] * weight[c];
+    }
+    OF(scale_channels)(job, mean, factor);
+    if (job->running_mean == NULL) {
+        return;
+    }
+    const REAL count = (REAL)(job->batch * job->size), part = (REAL)job->momentum, rest = (REAL)(1 - job->momentum);
+    for (npy_intp c = 0; c < job->channels; c++) {
+        const REAL unbiased = variance[c] * count / (count - 1);
+        ((REAL *)job->new_mean)[c] = part * mean[c] + rest * ((const REAL *)job->running_mean)[c];
+        ((REAL *)job->new_variance)[c] = part * unbiased + rest * ((const REAL *)job->running_variance)[c];
+    }
+}

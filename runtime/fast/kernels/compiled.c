@@ -1,0 +1,123 @@
+/* Compiled: a function of `opwright_kernels` with a kernel in C, which serves the calls that it can. */
+
+#include "kernels.h"
+
+#include <fenv.h>
+
+typedef struct {
+    Function base;
+    const CompiledKernel *kernel;
+} Compiled;
+
+static PyObject *numpy = NULL;
+static PyObject *out_name = NULL;
+
+static const CompiledKernel *const tables[] = {
+    pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
+    window_kernels,    loss_kernels, cast_kernels,      NULL,
+};
+
+static const CompiledKernel *find_kernel(const char *name) {
+    for (const CompiledKernel *const *table = tables; *table != NULL; table++) {
+        for (const CompiledKernel *kernel = *table; kernel->name != NULL; kernel++) {
+            if (strcmp(kernel->name, name) == 0) {
+                return kernel;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Whether the arguments are those of a call on NumPy's arrays, by position, and at most `out` by name. */
+static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names,
+                     KernelCall *call) {
+    int behind = !kernel->is_of_numpy;
+    if (behind && (count < 1 || args[0] != numpy)) {
+        return 0;
+    }
+    call->args = args + behind;
+    call->count = count - behind;
+    call->out = NULL;
+    if (names != NULL) {
+        if (PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), out_name) != 0) {
+            return 0;
+        }
+        call->out = args[count] == Py_None ? NULL : args[count];
+    }
+    return 1;
+}
+
+static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    Compiled *compiled = (Compiled *)self;
+    KernelCall call;
+    if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
+        PyObject *result = compiled->kernel->serve(compiled->kernel, &call);
+        if (result != NULL || PyErr_Occurred()) {
+            /* Polynomials compute what they do not choose: the flags say nothing. */
+            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+            return result;
+        }
+    }
+    return PyObject_Vectorcall(compiled->base.function, args, flagged, names);
+}
+
+/* Compiled(function): the kernel is found by the function's name. */
+static PyObject *compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *function;
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
+        PyErr_SetString(PyExc_TypeError, "Compiled() takes its argument by position");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!:Compiled", &PyFunction_Type, &function)) {
+        return NULL;
+    }
+    const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)function)->func_name);
+    const CompiledKernel *kernel = name == NULL ? NULL : find_kernel(name);
+    if (kernel == NULL) {
+        return name == NULL ? NULL : PyErr_Format(PyExc_ValueError, "no kernel in C is called %s", name);
+    }
+    Compiled *made = (Compiled *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->base.call = compiled_call;
+        made->base.function = Py_NewRef(function);
+        made->kernel = kernel;
+    }
+    return (PyObject *)made;
+}
+
+static void compiled_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    (void)function_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot compiled_slots[] = {
+    {Py_tp_new, compiled_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_dealloc, compiled_dealloc},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_setattro, function_setattro},
+    {Py_tp_repr, function_repr},
+    {Py_tp_getset, function_getset},
+    {Py_tp_methods, function_methods},
+    {Py_tp_members, function_members},
+    {0, NULL},
+};
+
+static PyType_Spec compiled_spec = {
+    .name = "opwright._fast.Compiled",
+    .basicsize = sizeof(Compiled),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = compiled_slots,
+};
+
+PyTypeObject *make_compiled_type(PyObject *module) {
+    if (arrays_ready() < 0 || (numpy = PyImport_ImportModule("numpy")) == NULL ||
+        (out_name = PyUnicode_InternFromString("out")) == NULL) {
+        return NULL;
+    }
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &compiled_spec, NULL);
+}

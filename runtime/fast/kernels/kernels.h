@@ -1,0 +1,71 @@
+/* Kernels of ATen in C: what the files of this folder share. Each stands in the place of a function of
+ * `opwright_kernels`, and leaves to it whatever is not common. */
+
+#ifndef OPWRIGHT_KERNELS_H
+#define OPWRIGHT_KERNELS_H
+
+#include "../core.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+
+/* From how much work on other threads may run: about 5 microseconds. */
+#define LONG_WORK 16384
+
+typedef struct CompiledKernel CompiledKernel;
+
+/* A call of a kernel: the arguments behind the array module, and the array for the result, or NULL. */
+typedef struct {
+    PyObject *const *args;
+    Py_ssize_t count;
+    PyObject *out;
+} KernelCall;
+
+/* Return a new reference; NULL with an exception, or without one where the Python function has to serve the call. */
+typedef PyObject *(*Serve)(const CompiledKernel *kernel, const KernelCall *call);
+
+struct CompiledKernel {
+    const char *name; /* of the function in opwright_kernels */
+    Serve serve;
+    const void *how;  /* what `serve` goes by */
+    int is_of_numpy;  /* whether the function takes no array module: it is NumPy's anyway */
+};
+
+/* The tables of kernels, each ended by a name that is NULL. */
+extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[],
+    cast_kernels[], reduction_kernels[];
+
+/* compiled.c */
+PyTypeObject *make_compiled_type(PyObject *module);
+
+/* arrays.c: arrays that kernels take as they are, row-major, aligned, of the machine's byte order. */
+typedef PyArrayObject Array;
+
+int arrays_ready(void);
+Array *any_plain_array(PyObject *object);
+Array *plain_array(PyObject *object, int type);
+Array *plain_floats(PyObject *object);
+Array *dense_array(PyObject *object, int type);
+Array *dense_floats(PyObject *object);
+int is_like(const Array *array, const Array *other);
+Array *new_array(int ndim, const npy_intp *shape, int type);
+Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
+PyArray_Descr *dtype_of(PyObject *object);
+Array *new_like(Array *array);
+int is_array_of(PyObject *object, int type);
+int read_number(PyObject *object, double *number);
+int read_ints(PyObject *object, npy_intp *values, int count);
+int count_of_sequence(PyObject *object);
+npy_intp count_of(const Array *array);
+
+/* The most operands that are walked over; what is done with a block of their elements and the result's. */
+#define MOST_WALKED 3
+typedef void (*WalkBlock)(void *job, char *const *data, npy_intp count);
+PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkBlock block, void *job);
+
+/* Run a function of long work without the lock. */
+typedef void (*Work)(void *job);
+void do_work(Work work, void *job, npy_intp size);
+
+#endif

@@ -1,0 +1,94 @@
+/* Losses: those of classes. */
+
+#include "kernels.h"
+
+typedef struct {
+    const char *from, *weight;
+    const int64_t *target;
+    char *losses; /* NULL where they are added up */
+    npy_intp rows, classes, ignored;
+    double loss, total;
+    int is_out_of_range;
+} LossJob;
+
+#define CLASS_LOSS(NAME, REAL)                                                                                         \
+    static void NAME(void *given) {                                                                                    \
+        LossJob *job = given;                                                                                          \
+        const REAL *x = (const REAL *)job->from, *weights = (const REAL *)job->weight;                                 \
+        for (npy_intp row = 0; row < job->rows; row++) {                                                               \
+            const int64_t target = job->target[row];                                                                   \
+            const int is_kept = target != job->ignored;                                                                \
+            if (is_kept && (target < 0 || target >= job->classes)) {                                                   \
+                job->is_out_of_range = 1;                                                                              \
+                return;                                                                                                \
+            }                                                                                                          \
+            const REAL weight = !is_kept ? 0 : weights == NULL ? 1 : weights[target];                                  \
+            const REAL loss = is_kept ? -x[row * job->classes + target] * weight : 0;                                  \
+            job->loss += (double)loss;                                                                                 \
+            job->total += (double)weight;                                                                              \
+            if (job->losses != NULL) {                                                                                 \
+                ((REAL *)job->losses)[row] = loss;                                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+CLASS_LOSS(class_loss_f32, float)
+CLASS_LOSS(class_loss_f64, double)
+
+/* Return an array of one number. */
+static Array *new_number(int type, double value) {
+    Array *array = new_array(0, NULL, type);
+    if (array != NULL && type == NPY_DOUBLE) {
+        *(double *)PyArray_BYTES(array) = value;
+    } else if (array != NULL) {
+        *(float *)PyArray_BYTES(array) = (float)value;
+    }
+    return array;
+}
+
+/* nll_loss(self, target, weight, reduction, ignore_index) of rows of scores. */
+static PyObject *serve_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    LossJob job = {0};
+    double reduction, ignored;
+    Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    Array *target = self == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
+    if (target == NULL || PyArray_NDIM(self) != 2 || PyArray_NDIM(target) != 1 || PyArray_DIM(self, 1) == 0 ||
+        !read_number(call->args[3], &reduction) || !read_number(call->args[4], &ignored)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(self);
+    job.rows = PyArray_DIM(self, 0);
+    job.classes = PyArray_DIM(self, 1);
+    job.ignored = (npy_intp)ignored;
+    if (call->args[2] != Py_None) {
+        Array *weight = plain_array(call->args[2], type);
+        if (weight == NULL || count_of(weight) != job.classes) {
+            return NULL;
+        }
+        job.weight = PyArray_BYTES(weight);
+    }
+    Array *losses = NULL;
+    if (PyArray_DIM(target, 0) != job.rows || (reduction == 0 && (losses = new_array(1, &job.rows, type)) == NULL)) {
+        return NULL;
+    }
+    job.from = PyArray_BYTES(self);
+    job.target = (const int64_t *)PyArray_BYTES(target);
+    job.losses = losses == NULL ? NULL : PyArray_BYTES(losses);
+    do_work(type == NPY_DOUBLE ? class_loss_f64 : class_loss_f32, &job, job.rows);
+    Array *total = NULL;
+    PyObject *results = NULL;
+    if (!job.is_out_of_range) {
+        losses = losses != NULL ? losses : new_number(type, reduction == 1 ? job.loss / job.total : job.loss);
+        total = new_number(type, reduction == 0 ? 0 : job.total);
+        results = losses == NULL || total == NULL ? NULL : PyTuple_Pack(2, losses, total);
+    }
+    Py_XDECREF(losses);
+    Py_XDECREF(total);
+    return results;
+}
+
+const CompiledKernel loss_kernels[] = {
+    {"nll_loss", serve_nll_loss, NULL, 0},
+    {NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,83 @@
+/* The loops of elementwise kernels for one type: included with REAL, its name, and OF(name), the name with its end.
+ * `x`, `y` and `z` are elements of the operands, `n(i)` the numbers behind them. */
+
+#define n(i) ((REAL)numbers[i])
+
+#define LOOP1(NAME, ...)                                                                                               \
+    CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
+        const REAL *xs = (const REAL *)data[0];                                                                        \
+        REAL *out = (REAL *)data[1];                                                                                   \
+        (void)numbers;                                                                                                 \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const REAL x = xs[i];                                                                                      \
+            out[i] = (__VA_ARGS__);                                                                                    \
+        }                                                                                                              \
+    }
+
+#define LOOP2(NAME, ...)                                                                                               \
+    CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
+        const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                                           \
+        REAL *out = (REAL *)data[2];                                                                                   \
+        (void)numbers;                                                                                                 \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const REAL x = xs[i], y = ys[i];                                                                           \
+            out[i] = (__VA_ARGS__);                                                                                    \
+        }                                                                                                              \
+    }
+
+#define LOOP3(NAME, ...)                                                                                               \
+    CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
+        const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1], *zs = (const REAL *)data[2];              \
+        REAL *out = (REAL *)data[3];                                                                                   \
+        (void)numbers;                                                                                                 \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const REAL x = xs[i], y = ys[i], z = zs[i];                                                                \
+            out[i] = (__VA_ARGS__);                                                                                    \
+        }                                                                                                              \
+    }
+
+/* Special functions, whose products and sums may be fused */
+FUSED
+LOOP1(erf_loop, OF(erf)(x))
+LOOP1(erfc_loop, OF(own_erfc)(x))
+LOOP1(erfinv_loop, OF(own_erfinv)(x))
+LOOP1(lgamma_loop, OF(own_lgamma)(x))
+LOOP1(digamma_loop, OF(own_digamma)(x))
+LOOP1(sigmoid_loop, 1 / (OF(exp_above)(-x) + 1))
+LOOP1(logit_loop, OF(logit)(x, n(0)))
+
+LOOP2(xlogy_loop, x == 0 && y == y ? (REAL)0 : x * OF(own_log)(y))
+LOOP2(logaddexp_loop, OF(own_logaddexp)(x, y))
+
+/* Activations */
+LOOP1(silu_loop, x / (OF(exp_above)(-x) + 1))
+LOOP1(mish_loop, OF(mish)(x))
+LOOP1(elu_loop, OF(elu)(x, (REAL)(numbers[0] * numbers[1]), n(1), n(2)))
+LOOP1(softplus_loop, OF(softplus)(x, n(0), n(1)))
+LOOP1(gelu_loop, OF(own_gelu)(x))
+LOOP1(gelu_by_tanh_loop, x * OF(tanh_gate)(x))
+
+/* Backward: x is the gradient of the result */
+LOOP2(silu_gradient_loop, OF(silu_slope)(y) * x)
+LOOP2(gelu_gradient_loop, OF(gelu_slope)(y) * x)
+LOOP2(gelu_by_tanh_gradient_loop, OF(gelu_by_tanh_slope)(y) * x)
+LOOP2(elu_gradient_loop, OF(elu_slope)(y, n(0), n(1), n(2)) * x)
+
+UNFUSED
+/* Arithmetic, each step rounded as NumPy does */
+LOOP1(fraction_loop, x - OF(trunc)(x))
+LOOP1(sign_loop, (REAL)((x > 0) - (x < 0)))
+LOOP1(angle_loop, x != x ? x : (REAL)(x < 0 ? 3.14159265358979323846 : 0))
+LOOP1(nan_to_num_loop, OF(without_nan)(x, n(0), n(1), n(2)))
+LOOP2(near_lerp_loop, x + (y - x) * n(0))
+LOOP2(far_lerp_loop, y - (y - x) * n(0))
+LOOP3(addcmul_loop, x + (y * n(0)) * z)
+LOOP3(addcdiv_loop, x + (y * n(0)) / z)
+LOOP1(leaky_relu_loop, x > 0 ? x : x * n(0))
+LOOP1(hardsigmoid_loop, OF(held)(x + 3, 0, 6) / 6)
+LOOP1(hardswish_loop, OF(held)(x + 3, 0, 6) * x / 6)
+
+#undef n
+#undef LOOP1
+#undef LOOP2
+#undef LOOP3

@@ -1,0 +1,85 @@
+/* Reductions over the last dimension, or over all. */
+
+#include "kernels.h"
+
+#include "loops.h"
+
+typedef struct {
+    const char *from;
+    char *to;
+    npy_intp rows, count;
+} ReductionJob;
+
+FUSED
+
+#define REAL float
+#define OF(NAME) NAME##_f32
+#include "sums.h"
+#include "reductions_loops.h"
+#undef REAL
+#undef OF
+
+#define REAL double
+#define OF(NAME) NAME##_f64
+#include "sums.h"
+#include "reductions_loops.h"
+#undef REAL
+#undef OF
+
+UNFUSED
+
+/* The loops for float32 and float64. */
+static const Work total_how[] = {total_f32, total_f64};
+static const Work average_how[] = {average_f32, average_f64};
+static const Work largest_how[] = {largest_f32, largest_f64};
+static const Work logsumexp_how[] = {logsumexp_f32, logsumexp_f64};
+
+/* Whether `dim` is the last dimension, 1, or all of them, 2; 0: others. */
+static int read_dims(PyObject *dim, int ndim) {
+    npy_intp value;
+    if (dim == Py_None || count_of_sequence(dim) == 0) {
+        return 2;
+    }
+    if (PyLong_CheckExact(dim)) {
+        value = PyLong_AsSsize_t(dim);
+    } else if (count_of_sequence(dim) != 1 || !read_ints(dim, &value, 1)) {
+        return 0;
+    }
+    PyErr_Clear();
+    return value == -1 || value == ndim - 1 ? (ndim == 1 ? 2 : 1) : 0;
+}
+
+/* total(self, dim, keepdim, dtype=None) and its like, of arrays with elements. */
+static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall *call) {
+    if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
+        return NULL;
+    }
+    Array *self = plain_floats(call->args[0]);
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
+    if (which == 0 || count_of(self) == 0) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS], width = PyArray_DIM(self, ndim - 1);
+    int is_kept = call->args[2] == Py_True, type = PyArray_TYPE(self);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = which == 2 || i == ndim - 1 ? 1 : PyArray_DIM(self, i);
+    }
+    Array *result = new_array(is_kept ? ndim : which == 2 ? 0 : ndim - 1, shape, type);
+    if (result != NULL) {
+        ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 1, count_of(self)};
+        if (which == 1) {
+            job.rows = job.count / width;
+            job.count = width;
+        }
+        do_work(((const Work *)kernel->how)[type == NPY_DOUBLE], &job, count_of(self));
+    }
+    return (PyObject *)result;
+}
+
+const CompiledKernel reduction_kernels[] = {
+    {"total", serve_reduction, total_how, 0},
+    {"average", serve_reduction, average_how, 0},
+    {"largest", serve_reduction, largest_how, 0},
+    {"logsumexp", serve_reduction, logsumexp_how, 0},
+    {NULL, NULL, NULL, 0},
+};

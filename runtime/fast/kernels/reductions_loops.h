@@ -1,0 +1,42 @@
+/* Reductions of rows for one type: included with REAL and OF(name). */
+
+CLONES static void OF(total)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        ((REAL *)job->to)[row] = (REAL)OF(sum_row)((const REAL *)job->from + row * job->count, job->count);
+    }
+}
+
+CLONES static void OF(average)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        const double total = OF(sum_row)((const REAL *)job->from + row * job->count, job->count);
+        ((REAL *)job->to)[row] = (REAL)(total / (double)job->count);
+    }
+}
+
+CLONES static void OF(largest)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        ((REAL *)job->to)[row] = OF(largest_of_row)((const REAL *)job->from + row * job->count, job->count);
+    }
+}
+
+/* log(sum(exp(x))), shifted by the largest element where that is finite. */
+CLONES static void OF(logsumexp)(void *given) {
+    const ReductionJob *job = given;
+    REAL powers[SUM_BLOCK];
+    for (npy_intp row = 0; row < job->rows; row++) {
+        const REAL *x = (const REAL *)job->from + row * job->count;
+        const REAL most = OF(largest_of_row)(x, job->count), shift = OF(isfinite)(most) ? most : 0;
+        double total = 0;
+        for (npy_intp start = 0; start < job->count; start += SUM_BLOCK) {
+            const npy_intp count = job->count - start < SUM_BLOCK ? job->count - start : SUM_BLOCK;
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+                powers[i] = OF(exp)(x[start + i] - shift);
+            }
+            total += OF(sum_row)(powers, count);
+        }
+        ((REAL *)job->to)[row] = OF(log)((REAL)total) + shift;
+    }
+}

@@ -1,0 +1,110 @@
+/* Kernels of rows for one type: included with REAL and OF(name). */
+
+/* Rows one after another, whose elements are neighbours. */
+
+CLONES static void OF(softmax_rows)(const RowsJob *job) {
+    for (npy_intp row = 0; row < job->outer; row++) {
+        const REAL *x = (const REAL *)job->from + row * job->count;
+        REAL *out = (REAL *)job->to + row * job->count;
+        const REAL most = OF(largest_of_row)(x, job->count);
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] = OF(exp)(x[i] - most);
+        }
+        const REAL total = (REAL)OF(sum_row)(out, job->count);
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] /= total;
+        }
+    }
+}
+
+CLONES static void OF(log_softmax_rows)(const RowsJob *job) {
+    for (npy_intp row = 0; row < job->outer; row++) {
+        const REAL *x = (const REAL *)job->from + row * job->count;
+        REAL *out = (REAL *)job->to + row * job->count;
+        const REAL most = OF(largest_of_row)(x, job->count);
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] = OF(exp)(x[i] - most);
+        }
+        const REAL total = OF(log)((REAL)OF(sum_row)(out, job->count));
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] = (x[i] - most) - total;
+        }
+    }
+}
+
+/* Rows beside each other, whose elements are `inner` apart: some of them at a time. */
+
+CLONES static void OF(softmax_beside)(const RowsJob *job, npy_intp at, npy_intp width, int is_log) {
+    const REAL *x = (const REAL *)job->from + at;
+    REAL *out = (REAL *)job->to + at, most[BESIDE], total[BESIDE];
+    const npy_intp inner = job->inner;
+    for (npy_intp j = 0; j < width; j++) {
+        most[j] = x[j];
+        total[j] = 0;
+    }
+    for (npy_intp i = 1; i < job->count; i++) {
+        for (npy_intp j = 0; j < width; j++) {
+            most[j] = OF(maximum)(most[j], x[i * inner + j]);
+        }
+    }
+    for (npy_intp i = 0; i < job->count; i++) {
+        EACH_ALONE for (npy_intp j = 0; j < width; j++) {
+            const REAL power = OF(exp)(x[i * inner + j] - most[j]);
+            out[i * inner + j] = power;
+            total[j] += power;
+        }
+    }
+    for (npy_intp j = 0; is_log && j < width; j++) {
+        total[j] = OF(log)(total[j]);
+    }
+    for (npy_intp i = 0; i < job->count; i++) {
+        EACH_ALONE for (npy_intp j = 0; j < width; j++) {
+            const REAL shifted = x[i * inner + j] - most[j], power = out[i * inner + j];
+            out[i * inner + j] = is_log ? shifted - total[j] : power / total[j];
+        }
+    }
+}
+
+static void OF(softmax)(void *given) {
+    const RowsJob *job = given;
+    if (job->inner == 1) {
+        (job->is_log ? OF(log_softmax_rows) : OF(softmax_rows))(job);
+        return;
+    }
+    for (npy_intp outer = 0; outer < job->outer; outer++) {
+        for (npy_intp start = 0; start < job->inner; start += BESIDE) {
+            const npy_intp left = job->inner - start, at = outer * job->count * job->inner + start;
+            OF(softmax_beside)(job, at, left < BESIDE ? left : BESIDE, job->is_log);
+        }
+    }
+}
+
+/* (x - mean) / deviation of each row, times weights plus biases: of each element, or of `inner` elements at a time. */
+CLONES static void OF(normalize_rows)(void *given) {
+    const NormJob *job = given;
+    const npy_intp count = job->count;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        const REAL *x = (const REAL *)job->from + row * count;
+        REAL *out = (REAL *)job->to + row * count;
+        const REAL *weight = (const REAL *)job->weight, *bias = (const REAL *)job->bias;
+        const REAL mean = (REAL)(OF(sum_row)(x, count) / (double)count);
+        const REAL variance = (REAL)(OF(spread_row)(x, count, mean) / (double)count);
+        const REAL rstd = 1 / OF(sqrt)(variance + (REAL)job->eps);
+        ((REAL *)job->mean)[row] = mean;
+        ((REAL *)job->rstd)[row] = rstd;
+        if (job->inner == 1 && job->groups == 0 && weight != NULL && bias != NULL) {
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+                out[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+            }
+            continue;
+        }
+        /* Weights of groups go on from row to row, those of layers begin anew. */
+        const npy_intp first = job->groups > 0 ? row % job->groups * (count / job->inner) : 0;
+        for (npy_intp start = 0, place = first; start < count; start += job->inner, place++) {
+            const REAL factor = weight == NULL ? 1 : weight[place], shift = bias == NULL ? 0 : bias[place];
+            EACH_ALONE for (npy_intp i = start; i < start + job->inner; i++) {
+                out[i] = (x[i] - mean) * rstd * factor + shift;
+            }
+        }
+    }
+}

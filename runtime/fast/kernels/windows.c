@@ -1,0 +1,242 @@
+/* Kernels of windows: pooling of planes, and convolution of a channel at a time or of small images. */
+
+#include "kernels.h"
+
+#include "loops.h"
+
+/* Products up to which a loop is faster than what matrices need before they are multiplied. */
+#define FEW_PRODUCTS 32768
+
+/* Windows along one dimension: how many, and where their places are. */
+typedef struct {
+    npy_intp size, kernel, step, pad, gap, count;
+} Axis;
+
+typedef struct {
+    const char *from, *weight, *bias;
+    char *to;
+    int64_t *index;
+    npy_intp planes; /* images, of convolutions */
+    npy_intp channels, kept, groups;
+    npy_intp divisor; /* 0: the number of places */
+    int counts_padding;
+    Axis rows, columns;
+} WindowsJob;
+
+/* The places of a window that lie within the plane: the first, and what they are all below. */
+static inline void places_within(const Axis *axis, npy_intp window, npy_intp *first, npy_intp *end) {
+    npy_intp start = window * axis->step - axis->pad, stop = start + (axis->kernel - 1) * axis->gap + 1;
+    *first = start < 0 ? start + (-start + axis->gap - 1) / axis->gap * axis->gap : start;
+    *end = stop > axis->size ? axis->size : stop;
+}
+
+/* How many places a window has up to the end of the padding. */
+static inline npy_intp padded_extent(const Axis *axis, npy_intp window) {
+    npy_intp start = window * axis->step - axis->pad, end = axis->size + axis->pad;
+    return start + axis->kernel > end ? end - start : axis->kernel;
+}
+
+/* Which windows have a place `offset` behind their start within the plane. */
+static inline void windows_within(const Axis *axis, npy_intp offset, npy_intp *first, npy_intp *end) {
+    npy_intp left = axis->size - offset;
+    *first = offset < 0 ? (-offset + axis->step - 1) / axis->step : 0;
+    *end = left <= 0 ? 0 : (left + axis->step - 1) / axis->step;
+    *end = *end > axis->count ? axis->count : *end;
+}
+
+FUSED
+
+#define REAL float
+#define OF(NAME) NAME##_f32
+#include "windows_loops.h"
+#undef REAL
+#undef OF
+
+#define REAL double
+#define OF(NAME) NAME##_f64
+#include "windows_loops.h"
+#undef REAL
+#undef OF
+
+UNFUSED
+
+/* Take kernel, step, padding and gap of both dimensions, and count the windows. Whether there are any. */
+static int read_axes(WindowsJob *job, PyObject *kernel, PyObject *stride, PyObject *padding, PyObject *dilation,
+                     int is_ceiled) {
+    npy_intp values[4][2] = {{0}, {0}, {0}, {1, 1}};
+    PyObject *lists[4] = {kernel, count_of_sequence(stride) == 0 ? kernel : stride, padding, dilation};
+    Axis *axes[2] = {&job->rows, &job->columns};
+    for (int i = 0; i < 4; i++) {
+        if (lists[i] != NULL && !read_ints(lists[i], values[i], 2)) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        Axis *axis = axes[i];
+        axis->kernel = values[0][i];
+        axis->step = values[1][i];
+        axis->pad = values[2][i];
+        axis->gap = values[3][i];
+        if (axis->kernel < 1 || axis->step < 1 || axis->pad < 0 || axis->gap < 1 || axis->size < 1) {
+            return 0;
+        }
+        npy_intp left = axis->size + 2 * axis->pad - axis->gap * (axis->kernel - 1) - 1;
+        axis->count = left < 0 ? 0 : (left + (is_ceiled ? axis->step - 1 : 0)) / axis->step + 1;
+        axis->count -= is_ceiled && (axis->count - 1) * axis->step >= axis->size + axis->pad;
+        if (axis->count < 1) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Take the planes of a dense array, and return it, borrowed. */
+static Array *read_planes(PyObject *object, WindowsJob *job, npy_intp *shape) {
+    Array *self = plain_floats(object);
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self);
+    if (ndim != 3 && ndim != 4) {
+        return NULL;
+    }
+    job->from = PyArray_BYTES(self);
+    job->planes = 1;
+    for (int i = 0; i < ndim - 2; i++) {
+        shape[i] = PyArray_DIM(self, i);
+        job->planes *= shape[i];
+    }
+    job->rows.size = PyArray_DIM(self, ndim - 2);
+    job->columns.size = PyArray_DIM(self, ndim - 1);
+    return job->planes > 0 ? self : NULL;
+}
+
+/* max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) */
+static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    WindowsJob job = {0};
+    npy_intp shape[4];
+    PyObject *const *args = call->args;
+    Array *self = call->count == 6 && call->out == NULL ? read_planes(args[0], &job, shape) : NULL;
+    if (self == NULL || !read_axes(&job, args[1], args[2], args[3], args[4], args[5] == Py_True)) {
+        return NULL;
+    }
+    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
+    shape[ndim - 2] = job.rows.count;
+    shape[ndim - 1] = job.columns.count;
+    Array *result = new_array(ndim, shape, type), *index = new_array(ndim, shape, NPY_INT64);
+    PyObject *results = NULL;
+    if (result != NULL && index != NULL) {
+        job.to = PyArray_BYTES(result);
+        job.index = (int64_t *)PyArray_BYTES(index);
+        do_work(type == NPY_DOUBLE ? max_pool_f64 : max_pool_f32, &job, count_of(self));
+        results = PyTuple_Pack(2, result, index);
+    }
+    Py_XDECREF(result);
+    Py_XDECREF(index);
+    return results;
+}
+
+/* avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
+static PyObject *serve_average_pool(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    WindowsJob job = {0};
+    npy_intp shape[4];
+    double divisor = 0;
+    PyObject *const *args = call->args;
+    Array *self = call->count == 7 && call->out == NULL ? read_planes(args[0], &job, shape) : NULL;
+    if (self == NULL || !read_axes(&job, args[1], args[2], args[3], NULL, args[4] == Py_True)) {
+        return NULL;
+    }
+    if (args[6] != Py_None && (!read_number(args[6], &divisor) || divisor == 0)) {
+        return NULL;
+    }
+    job.divisor = (npy_intp)divisor;
+    job.counts_padding = args[5] == Py_True;
+    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
+    shape[ndim - 2] = job.rows.count;
+    shape[ndim - 1] = job.columns.count;
+    Array *result = new_array(ndim, shape, type);
+    if (result != NULL) {
+        job.to = PyArray_BYTES(result);
+        do_work(type == NPY_DOUBLE ? average_pool_f64 : average_pool_f32, &job, count_of(self));
+    }
+    return (PyObject *)result;
+}
+
+/* Take input, weight and bias of images or, as one row, of lines. Whether the loop is what they are best served by. */
+static int read_convolution(PyObject *const *args, WindowsJob *job, int type) {
+    Array *self = (Array *)args[0], *weight = plain_array(args[1], type);
+    int ndim = PyArray_NDIM(self), is_line = ndim == 3;
+    double groups;
+    if ((ndim != 3 && ndim != 4) || weight == NULL || PyArray_NDIM(weight) != ndim || args[6] != Py_False ||
+        !read_number(args[8], &groups) || groups < 1) {
+        return 0;
+    }
+    job->groups = (npy_intp)groups;
+    job->planes = PyArray_DIM(self, 0);
+    job->channels = PyArray_DIM(self, 1);
+    job->kept = PyArray_DIM(weight, 0);
+    job->rows = (Axis){is_line ? 1 : PyArray_DIM(self, 2), is_line ? 1 : PyArray_DIM(weight, 2), 1, 0, 1, 0};
+    job->columns = (Axis){PyArray_DIM(self, ndim - 1), PyArray_DIM(weight, ndim - 1), 1, 0, 1, 0};
+    npy_intp steps[2], pads[2], gaps[2];
+    if (!read_ints(args[3], steps, ndim - 2) || !read_ints(args[4], pads, ndim - 2) ||
+        !read_ints(args[5], gaps, ndim - 2)) {
+        return 0;
+    }
+    Axis *axes[2] = {is_line ? &job->columns : &job->rows, &job->columns};
+    job->rows.count = 1;
+    for (int i = 0; i < ndim - 2; i++) {
+        Axis *axis = axes[i];
+        axis->step = steps[i];
+        axis->pad = pads[i];
+        axis->gap = gaps[i];
+        npy_intp left = axis->size + 2 * axis->pad - axis->gap * (axis->kernel - 1) - 1;
+        if (axis->step < 1 || axis->pad < 0 || axis->gap < 1 || axis->kernel < 1 || left < 0) {
+            return 0;
+        }
+        axis->count = left / axis->step + 1;
+    }
+    if (job->channels % job->groups != 0 || job->kept % job->groups != 0 || job->kept < 1 || count_of(self) < 1 ||
+        PyArray_DIM(weight, 1) != job->channels / job->groups) {
+        return 0;
+    }
+    double products = (double)count_of(weight) * (double)job->planes * (double)job->rows.count * (double)job->columns.count;
+    job->from = PyArray_BYTES(self);
+    job->weight = PyArray_BYTES(weight);
+    if (!(job->groups == job->channels && job->groups > 1) && products > FEW_PRODUCTS) {
+        return 0;
+    }
+    return !(type == NPY_DOUBLE ? has_infinities_f64 : has_infinities_f32)(job->weight, count_of(weight));
+}
+
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
+static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    WindowsJob job = {0};
+    PyObject *const *args = call->args;
+    Array *self = call->count == 9 && call->out == NULL ? plain_floats(args[0]) : NULL;
+    if (self == NULL || !read_convolution(args, &job, PyArray_TYPE(self))) {
+        return NULL;
+    }
+    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
+    if (args[2] != Py_None) {
+        Array *bias = plain_array(args[2], type);
+        if (bias == NULL || count_of(bias) != job.kept) {
+            return NULL;
+        }
+        job.bias = PyArray_BYTES(bias);
+    }
+    npy_intp shape[4] = {job.planes, job.kept, job.rows.count, job.columns.count};
+    shape[2] = ndim == 3 ? job.columns.count : shape[2];
+    Array *result = new_array(ndim, shape, type);
+    if (result != NULL) {
+        job.to = PyArray_BYTES(result);
+        do_work(type == NPY_DOUBLE ? convolve_f64 : convolve_f32, &job, count_of(self));
+    }
+    return (PyObject *)result;
+}
+
+const CompiledKernel window_kernels[] = {
+    {"max_pool2d", serve_max_pool, NULL, 0},
+    {"avg_pool2d", serve_average_pool, NULL, 0},
+    {"convolution", serve_convolution, NULL, 0},
+    {NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,207 @@
+"""Calls of the kernels that the compiled core has in C: arguments by the kernel's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import opwright_kernels
+from opwright.core import fast
+
+Array = np.ndarray[Any, Any]
+Make = Callable[[Callable[..., Array]], tuple[Any, ...]]
+
+CORNERS = [0.0, -0.0, 1, -1, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 20, 88.5, -88.5, 104, -104]
+
+
+def compiled_kernels() -> Iterator[tuple[str, Any]]:
+    """Yield the name and the object of every kernel that has one in C."""
+    folder = Path(opwright_kernels.__file__).parent
+    for path in sorted(folder.glob("*.py")):
+        module = import_module(f"opwright_kernels.{path.stem}")
+        for name, found in vars(module).items():
+            if fast is not None and type(found) is fast.Compiled and found.__module__ == module.__name__:
+                yield name, found
+
+
+def _one(*numbers: Any) -> list[Make]:
+    return [lambda x: (np, x(), *numbers)]
+
+
+def _two(*numbers: Any) -> list[Make]:
+    return [lambda x: (np, x(), x(), *numbers)]
+
+
+def _slope(*numbers: Any) -> list[Make]:
+    return [lambda x: (x(), x(), *numbers)]
+
+
+# What is given to each kernel: `x()` is an operand.
+ELEMENTWISE: dict[str, list[Make]] = {
+    **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
+    **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle"), _one()),
+    "logit": _one(None) + _one(0.1) + _one(0.75),
+    "elu": _one(1.0, 1.0, 1.0) + _one(1.5, 1.1, 0.7) + _one(2, 3, 1),
+    "leaky_relu": _one(0.01) + _one(-0.5) + _one(2),
+    "softplus": _one(1, 20) + _one(2.5, 10.0),
+    "gelu": _one("none") + _one("tanh"),
+    "nan_to_num": _one(None, None, None) + _one(1.5, np.inf, -3),
+    "lerp": _two(0.25) + _two(0.75) + _two(1) + _two(-3.0),
+    "xlogy": _two(),
+    "logaddexp": _two(),
+    "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
+    "addcdiv": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
+    "silu_gradient": _slope(),
+    "gelu_gradient": _slope("none") + _slope("tanh"),
+    "elu_gradient": _slope(1.7, 1.1, 0.8) + _slope(1.0, 1.0, 1.0),
+}
+
+
+def _softmax(dims: tuple[int, ...]) -> list[Make]:
+    shapes = ((6, 40, 35), (3, 70, 1000))
+    return [lambda x, dim=dim, shape=shape: (np, x(*shape), dim, False) for dim in dims for shape in shapes]
+
+
+def _normed(*shape: int) -> list[Make]:
+    """Return calls with weight and bias, with one of them, with none."""
+    size = shape[-2:]
+    return [
+        lambda x, has=has: (np, x(*shape), list(size), *(x(*size) if each else None for each in has), 1e-5)
+        for has in ((True, True), (True, False), (False, True), (False, False))
+    ]
+
+
+def _grouped(channels: int, groups: int, size: int) -> list[Make]:
+    return [
+        lambda x, has=has: (
+            *(np, x(5, channels, size), x(channels) if has else None, x(channels) if has else None),
+            *(5, channels, size, groups, 1e-5),
+        )
+        for has in (True, False)
+    ]
+
+
+def _reduced() -> list[Make]:
+    return [
+        lambda x, shape=shape, dim=dim, keepdim=keepdim: (np, x(*shape), dim, keepdim)
+        for shape in ((3, 4, 5), (2, 9000), (37,))
+        for dim in (None, [], -1, [len(shape) - 1], (0,))
+        for keepdim in (False, True)
+    ]
+
+
+def _classes(x: Callable[..., Array], rows: int, classes: int) -> Array:
+    found: Array = np.arange(rows) * 7 % classes
+    return found
+
+
+def _class_losses() -> list[Make]:
+    return [
+        lambda x, weighted=weighted, reduction=reduction, ignored=ignored: (
+            *(np, x(9, 5), _classes(x, 9, 5), x(5) if weighted else None, reduction, ignored),
+        )
+        for weighted in (True, False)
+        for reduction in (0, 1, 2)
+        for ignored in (-100, 3)
+    ]
+
+
+def _batches(*shape: int) -> list[Make]:
+    """Return calls with running statistics, with weight and bias and without, in training and not."""
+    size = shape[1]
+    return [
+        lambda x, has=has, training=training: (
+            *(np, x(*shape), *(x(size) if each else None for each in has), x(size), abs(x(size))),
+            *(training, 0.1, 1e-3),
+        )
+        for has in ((True, True), (True, False), (False, True), (False, False))
+        for training in (True, False)
+    ]
+
+
+def _inputs(*shape: int) -> list[Make]:
+    size = shape[1]
+    return [
+        lambda x, has=has: (np, x(*shape), x(size) if has else None, x(size) if has else None, True, 0.1, 1e-3)
+        for has in (True, False)
+    ]
+
+
+# kernel, stride, padding, dilation, whether the last window may hang over
+POOLS: list[tuple[Any, ...]] = [
+    ([2], [], [0], [1], False),
+    ([3, 2], [2, 1], [1, 0], [1, 2], False),
+    ([3], [2], [1], [2], True),
+    ([2, 3], [3], [1], [1], True),
+    ((7, 9), (1, 1), (3, 4), (1, 1), False),
+]
+IMAGES = [(2, 3, 9, 12), (3, 7, 9), (1, 1, 13, 10)]
+
+
+def _largest() -> list[Make]:
+    return [lambda x, shape=shape, options=options: (np, x(*shape), *options) for shape in IMAGES for options in POOLS]
+
+
+def _averages() -> list[Make]:
+    return [
+        lambda x, shape=shape, options=options, more=more: (np, x(*shape), *options[:3], options[4], *more)
+        for shape in IMAGES
+        for options in POOLS
+        for more in ((True, None), (False, None), (True, 3), (False, -2))
+    ]
+
+
+def _convolutions() -> list[Make]:
+    """Return calls of images and lines: small ones, and a channel at a time."""
+    shapes: list[tuple[Any, ...]] = [
+        ((2, 3, 9, 12), (4, 3, 3, 2), [1], [0], [1], 1),
+        ((2, 4, 9, 12), (6, 2, 3, 3), [2, 1], [1, 2], [1, 2], 2),
+        ((2, 5, 19, 32), (10, 1, 3, 3), [1, 1], [1, 1], [1, 1], 5),
+        ((2, 5, 19, 32), (5, 1, 4, 2), [3, 2], [4, 3], [2, 3], 5),
+        ((2, 3, 50), (4, 3, 5), [1], [2], [1], 1),
+        ((2, 3, 50), (3, 1, 5), [2], [9], [3], 3),
+    ]
+    return [
+        lambda x, one=one, has=has: (
+            *(np, x(*one[0]), x(*one[1]), x(one[1][0]) if has else None, *one[2:5], False, [0], one[5]),
+        )
+        for one in shapes
+        for has in (True, False)
+    ]
+
+
+# What is given to kernels of rows and windows: `x(*shape)` is an operand.
+SHAPED: dict[str, list[Make]] = {
+    "softmax": _softmax((0, 1, -1)),
+    "log_softmax": _softmax((0, 1, -1)),
+    "layer_norm": _normed(7, 1, 33) + _normed(5, 3, 1000) + _normed(2, 1),
+    "group_norm_of_rows": _grouped(6, 2, 35) + _grouped(6, 3, 1) + _grouped(4, 1, 5000),
+    "batch_norm_of_input": _inputs(4, 3, 5, 7) + _inputs(9, 70),
+    "batch_norm_with_running": _batches(4, 3, 5, 7) + _batches(9, 70) + _batches(2, 5, 4100),
+    "total": _reduced(),
+    "average": _reduced(),
+    "largest": _reduced(),
+    "logsumexp": _reduced(),
+    "nll_loss": _class_losses(),
+    "max_pool2d": _largest(),
+    "avg_pool2d": _averages(),
+    "convolution": _convolutions(),
+}
+
+
+def operands(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, *, is_wild: bool) -> Callable[[], Array]:
+    """Return a function that makes operands: of moderate numbers, or of all sizes and corners."""
+
+    def make() -> Array:
+        count = int(np.prod(shape))
+        found = rng.normal(0, 2, count)
+        if is_wild and count:
+            found = np.where(rng.random(count) < 0.5, found * np.exp(rng.uniform(-60, 20, count)), found)
+            found[rng.integers(0, count, count // 4)] = rng.choice(CORNERS, count // 4)
+        return found.astype(dtype).reshape(shape)
+
+    return make
