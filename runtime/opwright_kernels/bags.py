@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright_kernels.linear_algebra import row_norms
+from opwright_kernels.rules.bags import skips_places
 
 Array = Any
 
@@ -36,13 +37,17 @@ def bags_of_rows(
     if mode == 2:
         found, places = _maxima(xp, rows, indices[given], bag_of_given, sizes)
         return found, bag_of, sizes, places.astype(kind)
+    compute = xp.dtype("float32") if weight.itemsize == 2 else weight.dtype
+    rows = rows.astype(compute, copy=False)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights[given][:, None]
-    total = xp.zeros((bags, weight.shape[1]), weight.dtype)
+        rows = rows * per_sample_weights[given][:, None].astype(compute, copy=False)
+    total = xp.zeros((bags, weight.shape[1]), compute)
     xp.add.at(total, bag_of_given, rows)
     if mode == 1:
-        total /= xp.maximum(sizes, 1)[:, None].astype(weight.dtype)
-    return total, bag_of, sizes, sizes.copy()
+        total /= xp.maximum(sizes, 1)[:, None].astype(compute)
+    total = total.astype(weight.dtype, copy=False)
+    told = bag_of[:0] if skips_places(weight, mode, per_sample_weights, padding_idx) else bag_of
+    return total, told, sizes, sizes.copy()
 
 
 def _check(indices: Array, offsets: Array, rows: int, include_last_offset: bool) -> None:

@@ -241,7 +241,22 @@ KNOWN = (
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known(
-        "grid_sampler(_[23]d)?(.out)?",
+        "_?embedding_bag.*",
+        r"True(, (-?1|None))?[)]: shape, dtype, strides",
+        "PyTorch counts the end of the last bag as a bag, in the sizes that a sum leaves at 0",
+    ),
+    Known(
+        "multi_head_attention_forward",
+        "bfloat16.*values",
+        "PyTorch adds the mask before it rounds products to the dtype",
+    ),
+    Known(
+        "_ctc_loss.*",
+        ": values",
+        "PyTorch leaves what follows a sequence's last step or label as memory held it; ctc_loss compares the losses",
+    ),
+    Known(
+        "grid_sample(r(_[23]d)?(.out)?)?|affine_grid",
         "^[(]b?float16.*values",
         "PyTorch rounds places and weights to the dtype; ours are float32 until the end",
     ),

@@ -31,18 +31,20 @@ def bags(
     given = as_dtype(weight.dtype)
     kind = int64 if int64 in (indices.dtype, offsets.dtype) else int32
     count, width = offsets.shape[0] - include_last_offset, weight.shape[1]
-    is_quick = mode == 0 and given is not float64 and padding_idx < 0 and _has_dense_rows(weight, per_sample_weights)
     operands = (weight, indices, offsets, per_sample_weights)
 
     def plan(shape: Shape, dtype: DType) -> Plan:
         return Plan(Form(shape, layouts.contiguous_strides(shape), dtype, given, given, dtype), operands)
 
     most = (count, width) if mode == 2 else (count,)
-    of_rows = (0,) if is_quick else tuple(indices.shape)
+    of_rows = (0,) if skips_places(weight, mode, per_sample_weights, padding_idx) else tuple(indices.shape)
     return plan((count, width), given), plan(of_rows, kind), plan((count,), kind), plan(most, kind)
 
 
-def _has_dense_rows(weight: Any, per_sample_weights: Any | None) -> bool:
+def skips_places(weight: Any, mode: int, per_sample_weights: Any | None, padding_idx: int) -> bool:
+    """Whether the bag of each index is not told, as PyTorch does not for sums of rows that lie dense in memory."""
+    if mode != 0 or weight.dtype == float64 or padding_idx >= 0:
+        return False
     parts = (weight,) if per_sample_weights is None else (weight, per_sample_weights)
     return all(each.strides[-1] == each.dtype.itemsize for each in parts)
 
