@@ -67,11 +67,12 @@ def distances(xp: ModuleType, x1: Array, x2: Array, p: float, compute_mode: int 
     rows = max(1, _ELEMENTS_AT_ONCE // max(1, result[..., :1, :].size * x1.shape[-1]))
     for start in range(0, x1.shape[-2], rows):
         part = x1[..., start : start + rows, None, :] - x2[..., None, :, :]
-        result[..., start : start + rows, :] = _norms(xp, part, p)
+        result[..., start : start + rows, :] = row_norms(xp, part, p)
     return result
 
 
-def _norms(xp: ModuleType, part: Array, p: float) -> Array:
+def row_norms(xp: ModuleType, part: Array, p: float) -> Array:
+    """Return the p-norms along the last dimension; `part` is overwritten."""
     if not part.shape[-1]:
         return xp.zeros(part.shape[:-1], part.dtype)
     if p == 0:

@@ -23,7 +23,10 @@ DATA_CHECKS = {
         "index_add index_reduce index_copy index_fill"
     ),
     "expected the source to have at least as many elements as the mask has ones": "masked_scatter",
-    "index out of range": "embedding embedding_renorm",
+    "index out of range": (
+        "embedding embedding_renorm max_unpool2d max_unpool3d embedding_bag embedding_bag.padding_idx _embedding_bag "
+        "_embedding_bag_forward_only _ctc_loss ctc_loss.IntList"
+    ),
     "start out of range": "narrow",
     "sorter index out of range": "searchsorted",
     "Class values must be": "one_hot",

@@ -240,6 +240,26 @@ KNOWN = (
         r"^[(]b?float16\[.*values",
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
+    Known(
+        "_?embedding_bag.*",
+        r"True(, (-?1|None))?[)]: shape, dtype, strides",
+        "PyTorch counts the end of the last bag as a bag, in the sizes that a sum leaves at 0",
+    ),
+    Known(
+        "multi_head_attention_forward",
+        "bfloat16.*values",
+        "PyTorch adds the mask before it rounds products to the dtype",
+    ),
+    Known(
+        "_ctc_loss.*",
+        ": values",
+        "PyTorch leaves what follows a sequence's last step or label as memory held it; ctc_loss compares the losses",
+    ),
+    Known(
+        "grid_sample(r(_[23]d)?(.out)?)?|affine_grid",
+        "^[(]b?float16.*values",
+        "PyTorch rounds places and weights to the dtype; ours are float32 until the end",
+    ),
     Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
     Known(
         "interpolate",
@@ -266,8 +286,8 @@ KNOWN = (
         "PyTorch lays an empty `out` out as its kernel writes; that of a composite becomes row-major here",
     ),
     Known(
-        "adaptive_avg_pool[23]d.out",
-        "shape, dtype, strides|values",
+        "adaptive_avg_pool[23]d.out|max_unpool[23]d.out|fractional_max_pool[23]d.output",
+        "shape, dtype, strides|values|must be contiguous",
         "PyTorch gives an `out` of the right shape other strides, and may write it in the wrong order",
     ),
     Known(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import samples_activations
 import samples_arithmetic
+import samples_bags
 import samples_convolution
 import samples_creation
 import samples_indexing
@@ -15,6 +16,7 @@ import samples_linear_algebra
 import samples_losses
 import samples_nn
 import samples_normalization
+import samples_places
 import samples_pointwise
 import samples_pooling
 import samples_random
@@ -43,8 +45,10 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
     **samples_losses.SAMPLES,
+    **samples_bags.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_places.SAMPLES,
     **samples_upsampling.SAMPLES,
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,

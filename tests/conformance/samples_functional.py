@@ -320,7 +320,107 @@ def pooling() -> dict[str, Samples]:
     return found
 
 
+def put_back(ndim: int, dtype: DType) -> Iterator[Sample]:
+    sizes, places = (6, 4, 4)[:ndim], np.array([0, 7, 14, 21, 2, 9, 16, 23])[: 2**ndim]
+    small = make((2, 3, *[2] * ndim), dtype)
+    at = np.broadcast_to((places % (4**ndim if ndim < 3 else 64)).reshape([2] * ndim), small.shape).copy() % 4**ndim
+    yield from (sample(small, at, 2), sample(small, at, 2, 2), sample(small[0], at[0], [2] * ndim))
+    yield from (sample(small, at, 2, output_size=size) for size in ([5] * ndim, [2, 3, *[5] * ndim], [9] * ndim, [5]))
+    yield sample(small, at, 3, 1, 0, list(sizes))
+
+
+def at_random(ndim: int, dtype: DType) -> Iterator[Sample]:
+    """Where the windows are is given: numbers are drawn by other ways."""
+    image, drawn = make((2, 3, *(7, 6, 5)[:ndim]), dtype), probabilities((2, 3, ndim), dtype)
+    for given in (
+        {"output_size": 3},
+        {"output_ratio": [0.5] * ndim},
+        {"output_size": [2] * ndim, "return_indices": True},
+        {},
+    ):
+        yield Sample((image, 2), {**given, "_random_samples": drawn})
+
+
+def places(dtype: DType) -> Iterator[Sample]:
+    image, at = make((2, 3, 5, 4), FLOAT64).astype(dtype), (make((2, 3, 4, 2), FLOAT64) / 5).astype(dtype)
+    for mode, padding in product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")):
+        yield from (sample(image, at, mode, padding, aligned) for aligned in (None, True))
+    yield from (sample(image, at, "cubic"), sample(image, at, padding_mode="wrap"), sample(image[0], at))
+
+
+def maps(dtype: DType) -> Iterator[Sample]:
+    theta = make((2, 2, 3), dtype)
+    for aligned in (None, True, False):
+        yield from (sample(theta, size, aligned) for size in ([2, 3, 4, 5], [2, 1, 3, 2]))
+    yield from (sample(theta, size) for size in ([2, 3, 4], [2, 3, 4, 5, 6], [2, 3, 0, 5]))
+    yield from (sample(make((2, 3, 4), dtype), [2, 3, 4, 5, 6], True), sample(classes(2, 2, 3), [2, 3, 4, 5]))
+
+
+def bags(dtype: DType) -> Iterator[Sample]:
+    table, rows, starts = make((5, 3), dtype), classes(2, 4, count=5), np.array([0, 3, 3])
+    for mode in ("sum", "mean", "max", "least"):
+        yield from (sample(rows, table, mode=mode), sample(rows.reshape(-1), table, starts, mode=mode))
+        yield sample(rows.reshape(-1), table, starts, mode=mode, padding_idx=-2)
+    yield sample(rows, table, mode="sum", per_sample_weights=make((2, 4), dtype))
+    yield from (sample(rows, table, starts), sample(rows.reshape(-1), table), sample(rows[None], table))
+
+
+def pairs(dtype: DType) -> Iterator[Sample]:
+    yield from (sample(make((4, 3), dtype), *p) for p in ((), (1.0,), (0.0,), (float("inf"),), (-1.0,)))
+
+
+def sequences(dtype: DType) -> Iterator[Sample]:
+    scores = make((6, 2, 4), FLOAT64, low=-2, high=3)
+    probs = (scores - np.log(np.exp(scores).sum(-1, keepdims=True))).astype(dtype)
+    labels = np.array([[1, 2], [3, 1]])
+    for reduction in REDUCTIONS:
+        yield sample(probs, labels, [6, 5], [2, 1], reduction=reduction)
+        yield sample(probs, labels, np.array([6, 1]), np.array([2, 2]), reduction=reduction, zero_infinity=True)
+    yield sample(probs[:, 0], labels[0], [6], [2], reduction="average")
+
+
+def heads(dtype: DType) -> Iterator[Sample]:
+    """Heads whose numbers are small, that their sums of products be alike in short floats."""
+
+    def small(*shape: int, seed: int = 0) -> np.ndarray:
+        return (make(shape, FLOAT64, seed=seed) / 8).astype(dtype)
+
+    query, keys = small(3, 2, 4), small(5, 2, 4, seed=1)
+    weights = (small(12, 4), small(12), None, None, False, 0.0, small(4, 4), small(4))
+    mask = np.triu(np.ones((3, 5), bool), 2)
+    for more in ({}, {"attn_mask": mask}, {"attn_mask": small(3, 5)}, {"need_weights": False}, {"is_causal": True}):
+        yield Sample((query, keys, keys, 4, 2, *weights), more)
+    padding = np.array([[False] * 4 + [True], [False] * 5])
+    for more in ({"average_attn_weights": False}, {"attn_mask": mask}, {"need_weights": False}):
+        yield Sample((query, keys, keys, 4, 2, *weights), {"key_padding_mask": padding, **more})
+    extended = (small(12, 4), None, small(1, 1, 4), small(1, 1, 4, seed=2), True, 0.5, small(4, 4), None, False)
+    yield Sample((query, keys, keys, 4, 2, *extended), {"key_padding_mask": padding, "attn_mask": small(4, 3, 5)})
+    yield Sample((query[:, 0], keys[:, 0], keys[:, 0], 4, 2, *weights), {"attn_mask": mask})
+
+
+def of_scores(dtype: DType) -> Iterator[Sample]:
+    rows, matrix, at = make((3, 4), dtype), make((5, 4), dtype), classes(3, count=5)
+    for given in ({}, {"label_smoothing": 0.2}, {"ignore_index": 1}, {"weight": positive((5,), dtype)}):
+        yield Sample((rows, matrix, at), {**given, "linear_bias": make((5,), dtype)})
+    yield from (sample(rows, matrix, at, reduction=reduction) for reduction in REDUCTIONS)
+    yield from (sample(rows[0], matrix, np.array(at[0])), sample(rows[:, :3], matrix, at), sample(rows, matrix[0], at))
+    yield sample(rows, make((5, 2, 4), dtype), classes(3, 2, count=5))
+
+
+def at_places() -> dict[str, Samples]:
+    found = {f"max_unpool{ndim}d": partial(put_back, ndim) for ndim in (1, 2, 3)}
+    return found | {f"fractional_max_pool{ndim}d": partial(at_random, ndim) for ndim in (2, 3)}
+
+
 FUNCTIONS: dict[str, Samples] = {
+    **at_places(),
+    "grid_sample": places,
+    "affine_grid": maps,
+    "embedding_bag": bags,
+    "pdist": pairs,
+    "ctc_loss": sequences,
+    "multi_head_attention_forward": heads,
+    "linear_cross_entropy": of_scores,
     **dict.fromkeys(("relu", "relu6", "selu", "silu", "mish", "hardsigmoid", "hardswish"), in_place),
     **dict.fromkeys(("logsigmoid", "sigmoid", "softsign", "tanh", "tanhshrink"), activation),
     "elu": partial(in_place, {"alpha": 0.5}),

@@ -211,3 +211,7 @@ linalg_cond_p_str = autocast_wrapper("aten::linalg_cond.p_str", CPU="float32")
 
 # cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
 cdist = autocast_wrapper("aten::cdist", "float32")
+
+
+# pdist(Tensor self, float p=2) -> Tensor
+pdist = autocast_wrapper("aten::pdist", CPU="float32", CUDA="float32")

@@ -48,3 +48,7 @@ upsample_trilinear3d_default = autocast_wrapper("aten::upsample_trilinear3d", CU
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 upsample_bicubic2d_default = autocast_wrapper("aten::upsample_bicubic2d", CUDA="float32")
+
+
+# grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+grid_sampler = autocast_wrapper("aten::grid_sampler", "promote")

@@ -25,6 +25,7 @@ from opwright.abi import (
     save_result,
     unpack,
 )
+from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import decompositions as decompositions_gradients
 from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
@@ -970,6 +971,40 @@ def cholesky_solve_default(below: Callable[..., Tensor]) -> Kernel:
 
 # cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 cholesky_solve_out = refuse_recording("cholesky_solve", 0, 1, 3)
+
+
+# _pdist_forward(Tensor self, float p=2) -> Tensor
+class PdistBackward0(Recorded):
+    __slots__ = ("p", "result", "self")
+    self: Saved
+    p: float
+    result: Saved
+    saved = ("self", "result")
+    formulas = ("bags_gradients.pair_distances_backward(grad, self, p, result)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (bags_gradients.pair_distances_backward(grad, self_, self.p, result),)
+
+
+# _pdist_forward(Tensor self, float p=2) -> Tensor
+def _pdist_forward_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: float) -> Tensor:
+        result = below(self, p)
+        node = PdistBackward0()
+        node.edges = (self.edge,)
+        node.self = save(self)
+        node.p = p
+        record(result, node)
+        node.result = save_result(result)
+        return result
+
+    return kernel
+
+
+# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
+_pdist_forward_out = refuse_recording("_pdist_forward", 0, 2)
 
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor

@@ -13,10 +13,12 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_no_gradient,
+    not_implemented,
     record,
     refuse_recording,
     save,
     save_optional,
+    save_result,
     unpack,
     unpack_optional,
 )
@@ -430,6 +432,147 @@ def smooth_l1_loss_default(below: Callable[..., Tensor]) -> Kernel:
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 smooth_l1_loss_out = refuse_recording("smooth_l1_loss", 0, 1, 4)
+
+
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor)
+class CtcLossBackward0(Recorded):
+    __slots__ = (
+        "blank",
+        "input_lengths",
+        "log_probs",
+        "result0",
+        "result1",
+        "target_lengths",
+        "targets",
+        "zero_infinity",
+    )
+    log_probs: Saved
+    targets: Saved
+    input_lengths: list[int]
+    target_lengths: list[int]
+    blank: int
+    zero_infinity: bool
+    result0: Saved
+    result1: Saved
+    saved = ("log_probs", "targets", "result0", "result1")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        log_probs = unpack(self.log_probs, self)
+        targets = unpack(self.targets, self)
+        result0 = unpack(self.result0, self)
+        result1 = unpack(self.result1, self)
+        return (
+            ops._ctc_loss_backward(
+                grad,
+                log_probs,
+                targets,
+                self.input_lengths,
+                self.target_lengths,
+                result0,
+                result1,
+                self.blank,
+                self.zero_infinity,
+            ),
+        )
+
+
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor)
+def _ctc_loss_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
+    def kernel(
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: list[int],
+        target_lengths: list[int],
+        blank: int,
+        zero_infinity: bool,
+    ) -> tuple[Tensor, Tensor]:
+        if log_probs.edge is None:
+            return below(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+        result0, result1 = below(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+        node = CtcLossBackward0()
+        node.edges = (log_probs.edge,)
+        node.log_probs = save(log_probs)
+        node.targets = save(targets)
+        node.input_lengths = input_lengths
+        node.target_lengths = target_lengths
+        node.blank = blank
+        node.zero_infinity = zero_infinity
+        record(result0, node)
+        node.result0 = save_result(result0)
+        node.result1 = save(result1)
+        return result0, result1
+
+    return kernel
+
+
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+_ctc_loss_out = refuse_recording("_ctc_loss", 0, 6, 7)
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+class CtcLossBackwardBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        raise not_implemented(
+            "aten::_ctc_loss_backward",
+            "grad, log_probs, neg_log_likelihood, log_alpha",
+            "the gradient of ctc_loss is computed by a kernel of its own",
+        )
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(
+        grad: Tensor,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: list[int],
+        target_lengths: list[int],
+        neg_log_likelihood: Tensor,
+        log_alpha: Tensor,
+        blank: int,
+        zero_infinity: bool,
+    ) -> Tensor:
+        if grad.edge is None and log_probs.edge is None and neg_log_likelihood.edge is None and log_alpha.edge is None:
+            return below(
+                grad,
+                log_probs,
+                targets,
+                input_lengths,
+                target_lengths,
+                neg_log_likelihood,
+                log_alpha,
+                blank,
+                zero_infinity,
+            )
+        result = below(
+            grad,
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood,
+            log_alpha,
+            blank,
+            zero_infinity,
+        )
+        node = CtcLossBackwardBackward0()
+        node.edges = (grad.edge, log_probs.edge, neg_log_likelihood.edge, log_alpha.edge)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
+_ctc_loss_backward_out = refuse_recording("_ctc_loss_backward", 0, 1, 5, 6, 9)
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor

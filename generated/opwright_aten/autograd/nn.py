@@ -20,9 +20,12 @@ from opwright.abi import (
     record,
     refuse_recording,
     save,
+    save_optional,
     save_result,
     unpack,
+    unpack_optional,
 )
+from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import nn as nn_gradients
 
 
@@ -161,6 +164,133 @@ def embedding_default(below: Callable[..., Tensor]) -> Kernel:
 # embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
 #     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
 embedding_out = refuse_recording("embedding", 0, 5)
+
+
+# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
+#     Tensor, Tensor, Tensor)
+class EmbeddingBagBackward0(Recorded):
+    __slots__ = (
+        "indices",
+        "mode",
+        "offsets",
+        "padding_idx",
+        "per_sample_weights",
+        "result2",
+        "result3",
+        "scale_grad_by_freq",
+        "weight",
+        "weight_shape",
+    )
+    indices: Saved
+    offsets: Saved
+    weight_shape: Any
+    scale_grad_by_freq: bool
+    mode: int
+    per_sample_weights: Saved
+    padding_idx: int
+    result2: Saved
+    result3: Saved
+    weight: Saved
+    saved = ("indices", "offsets", "per_sample_weights", "result2", "result3", "weight")
+    formulas = ("", "bags_gradients.embedding_bag_weights_backward(grad, weight, indices, offsets, padding_idx)")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        weight_edge, per_sample_weights_edge = self.edges if edges is None else edges
+        grad_weight: Any = None
+        grad_per_sample_weights: Any = None
+        if weight_edge is not None:
+            indices = unpack(self.indices, self)
+            offsets = unpack(self.offsets, self)
+            per_sample_weights = unpack_optional(self.per_sample_weights, self)
+            result2 = unpack(self.result2, self)
+            result3 = unpack(self.result3, self)
+            grad_weight = bags_gradients.embedding_bag_backward(
+                grad,
+                indices,
+                offsets,
+                self.weight_shape,
+                self.scale_grad_by_freq,
+                self.mode,
+                per_sample_weights,
+                self.padding_idx,
+                result2,
+                result3,
+            )
+        if per_sample_weights_edge is not None:
+            indices = unpack(self.indices, self)
+            offsets = unpack(self.offsets, self)
+            weight = unpack(self.weight, self)
+            grad_per_sample_weights = bags_gradients.embedding_bag_weights_backward(
+                grad,
+                weight,
+                indices,
+                offsets,
+                self.padding_idx,
+            )
+        return grad_weight, grad_per_sample_weights
+
+
+# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
+#     Tensor, Tensor, Tensor)
+def _embedding_bag_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
+    def kernel(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        include_last_offset: bool,
+        padding_idx: int,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        if weight.edge is None and (per_sample_weights is None or per_sample_weights.edge is None):
+            return below(
+                weight,
+                indices,
+                offsets,
+                scale_grad_by_freq,
+                mode,
+                sparse,
+                per_sample_weights,
+                include_last_offset,
+                padding_idx,
+            )
+        result0, result1, result2, result3 = below(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+        )
+        node = EmbeddingBagBackward0()
+        node.edges = (weight.edge, None if per_sample_weights is None else per_sample_weights.edge)
+        node.indices = save(indices)
+        node.offsets = save(offsets)
+        node.weight_shape = weight.shape
+        node.scale_grad_by_freq = scale_grad_by_freq
+        node.mode = mode
+        node.per_sample_weights = save_optional(per_sample_weights) if weight.edge is not None else None
+        node.padding_idx = padding_idx
+        node.weight = save(weight) if (per_sample_weights is not None and per_sample_weights.edge is not None) else None
+        record(result0, node)
+        node.result2 = save(result2)
+        node.result3 = save(result3)
+        return result0, result1, result2, result3
+
+    return kernel
+
+
+# _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))
+_embedding_bag_out = refuse_recording("_embedding_bag", 0, 6, 9, 10, 11, 12)
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)

@@ -9,6 +9,8 @@ from typing import Any
 from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, record, refuse_recording, save, unpack
 from opwright_kernels.gradients import windows as windows_gradients
 
+from .. import ops
+
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 class AdaptiveAvgPool2DBackward0(Recorded):
@@ -323,6 +325,192 @@ def max_pool3d_with_indices_default(below: Callable[..., tuple[Tensor, Tensor]])
 # max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3]
 #     dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
 max_pool3d_with_indices_out = refuse_recording("max_pool3d_with_indices", 0, 6, 7)
+
+
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+class MaxUnpool2DBackward0(Recorded):
+    __slots__ = ("indices",)
+    indices: Saved
+    saved = ("indices",)
+    formulas = ("windows_gradients.max_pool_forward(grad, indices, 2)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        indices = unpack(self.indices, self)
+        return (windows_gradients.max_pool_forward(grad, indices, 2),)
+
+
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+def max_unpool2d_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
+        if self.edge is None:
+            return below(self, indices, output_size)
+        result = below(self, indices, output_size)
+        node = MaxUnpool2DBackward0()
+        node.edges = (self.edge,)
+        node.indices = save(indices)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+max_unpool2d_out = refuse_recording("max_unpool2d", 0, 3)
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+class MaxUnpool3DBackward0(Recorded):
+    __slots__ = ("indices",)
+    indices: Saved
+    saved = ("indices",)
+    formulas = ("windows_gradients.max_pool_forward(grad, indices, 3)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        indices = unpack(self.indices, self)
+        return (windows_gradients.max_pool_forward(grad, indices, 3),)
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+def max_unpool3d_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, indices: Tensor, output_size: list[int], stride: list[int], padding: list[int]) -> Tensor:
+        if self.edge is None:
+            return below(self, indices, output_size, stride, padding)
+        result = below(self, indices, output_size, stride, padding)
+        node = MaxUnpool3DBackward0()
+        node.edges = (self.edge,)
+        node.indices = save(indices)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+max_unpool3d_out = refuse_recording("max_unpool3d", 0, 5)
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+class FractionalMaxPool2DBackward0(Recorded):
+    __slots__ = ("result1", "self_shape")
+    self_shape: Any
+    result1: Saved
+    saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        result1 = unpack(self.result1, self)
+        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool2d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        kernel_size: list[int],
+        output_size: list[int],
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        if self.edge is None:
+            return below(self, kernel_size, output_size, random_samples)
+        result0, result1 = below(self, kernel_size, output_size, random_samples)
+        node = FractionalMaxPool2DBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result0, node)
+        node.result1 = save(result1)
+        return result0, result1
+
+    return kernel
+
+
+# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+fractional_max_pool2d_output = refuse_recording("fractional_max_pool2d", 0, 4, 5)
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+class FractionalMaxPool3DBackward0(Recorded):
+    __slots__ = ("result1", "self_shape")
+    self_shape: Any
+    result1: Saved
+    saved = ("result1",)
+    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        result1 = unpack(self.result1, self)
+        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool3d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        kernel_size: list[int],
+        output_size: list[int],
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        if self.edge is None:
+            return below(self, kernel_size, output_size, random_samples)
+        result0, result1 = below(self, kernel_size, output_size, random_samples)
+        node = FractionalMaxPool3DBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result0, node)
+        node.result1 = save(result1)
+        return result0, result1
+
+    return kernel
+
+
+# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+fractional_max_pool3d_output = refuse_recording("fractional_max_pool3d", 0, 4, 5)
+
+
+# max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
+#     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
+class MaxPool2DWithIndicesBackwardBackward0(Recorded):
+    __slots__ = ("indices",)
+    indices: Saved
+    saved = ("indices",)
+    formulas = ("windows_gradients.max_pool_forward(grad, indices, 2)", "ops.zeros_like(grad)")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_output_edge, self_edge = self.edges if edges is None else edges
+        grad_grad_output: Any = None
+        grad_self: Any = None
+        if grad_output_edge is not None:
+            indices = unpack(self.indices, self)
+            grad_grad_output = windows_gradients.max_pool_forward(grad, indices, 2)
+        if self_edge is not None:
+            grad_self = ops.zeros_like(grad)
+        return grad_grad_output, grad_self
+
+
+# max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
+#     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
+def max_pool2d_with_indices_backward_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: list[int],
+        stride: list[int],
+        padding: list[int],
+        dilation: list[int],
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor:
+        if grad_output.edge is None and self.edge is None:
+            return below(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        result = below(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        node = MaxPool2DWithIndicesBackwardBackward0()
+        node.edges = (grad_output.edge, self.edge)
+        node.indices = save(indices) if grad_output.edge is not None else None
+        record(result, node)
+        return result
+
+    return kernel
 
 
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)

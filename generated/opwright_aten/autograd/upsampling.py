@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, record, refuse_recording
+from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, gradients_of, record, refuse_recording, save, unpack
+from opwright_kernels.gradients import grids as grids_gradients
 from opwright_kernels.gradients import windows as windows_gradients
+
+from .. import ops
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
@@ -400,3 +403,136 @@ def upsample_bicubic2d_default(below: Callable[..., Tensor]) -> Kernel:
 # upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
 upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
+
+
+# grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+class GridSampler2DBackward0(Recorded):
+    __slots__ = ("align_corners", "grid", "input", "interpolation_mode", "padding_mode")
+    input: Saved
+    grid: Saved
+    interpolation_mode: int
+    padding_mode: int
+    align_corners: bool
+    saved = ("input", "grid")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, grid_edge = self.edges if edges is None else edges
+        input = unpack(self.input, self)
+        grid = unpack(self.grid, self)
+        mask = [input_edge is not None, grid_edge is not None]
+        return gradients_of(
+            self,
+            grids_gradients.grid_sampler_backward(
+                grad,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                mask,
+            ),
+            2,
+        )
+
+
+# grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+def grid_sampler_2d_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        result = below(input, grid, interpolation_mode, padding_mode, align_corners)
+        node = GridSampler2DBackward0()
+        node.edges = (input.edge, grid.edge)
+        node.input = save(input)
+        node.grid = save(grid)
+        node.interpolation_mode = interpolation_mode
+        node.padding_mode = padding_mode
+        node.align_corners = align_corners
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+grid_sampler_2d_out = refuse_recording("grid_sampler_2d", 0, 1, 5)
+
+
+# grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+class GridSampler3DBackward0(Recorded):
+    __slots__ = ("align_corners", "grid", "input", "interpolation_mode", "padding_mode")
+    input: Saved
+    grid: Saved
+    interpolation_mode: int
+    padding_mode: int
+    align_corners: bool
+    saved = ("input", "grid")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, grid_edge = self.edges if edges is None else edges
+        input = unpack(self.input, self)
+        grid = unpack(self.grid, self)
+        mask = [input_edge is not None, grid_edge is not None]
+        return gradients_of(
+            self,
+            grids_gradients.grid_sampler_backward(
+                grad,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                mask,
+            ),
+            2,
+        )
+
+
+# grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+def grid_sampler_3d_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        result = below(input, grid, interpolation_mode, padding_mode, align_corners)
+        node = GridSampler3DBackward0()
+        node.edges = (input.edge, grid.edge)
+        node.input = save(input)
+        node.grid = save(grid)
+        node.interpolation_mode = interpolation_mode
+        node.padding_mode = padding_mode
+        node.align_corners = align_corners
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+grid_sampler_3d_out = refuse_recording("grid_sampler_3d", 0, 1, 5)
+
+
+# affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+class AffineGridGeneratorBackward0(Recorded):
+    __slots__ = ("align_corners", "size")
+    size: list[int]
+    align_corners: bool
+    formulas = ("ops.affine_grid_generator_backward(grad, size, align_corners)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (ops.affine_grid_generator_backward(grad, self.size, self.align_corners),)
+
+
+# affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+def affine_grid_generator_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(theta: Tensor, size: list[int], align_corners: bool) -> Tensor:
+        result = below(theta, size, align_corners)
+        node = AffineGridGeneratorBackward0()
+        node.edges = (theta.edge,)
+        node.size = size
+        node.align_corners = align_corners
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)
+affine_grid_generator_out = refuse_recording("affine_grid_generator", 0, 3)

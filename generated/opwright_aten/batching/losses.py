@@ -13,4 +13,6 @@ RULES: dict[str, Family] = {
     "binary_cross_entropy": Reducing(0, 1, 2, reduction=3, onto_first=True),
     "nll_loss_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
     "nll_loss2d_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
+    "_ctc_loss": ByHand("opwright_kernels.batching.bags", "ctc_loss"),
+    "_ctc_loss_backward": ByHand("opwright_kernels.batching.bags", "ctc_loss_backward"),
 }

@@ -12,4 +12,5 @@ RULES: dict[str, Family] = {
     "_safe_softmax": Along(0, dim=1),
     "linear": ByHand("opwright_kernels.batching.nn", "linear"),
     "embedding": ByHand("opwright_kernels.batching.nn", "embedding"),
+    "_embedding_bag": ByHand("opwright_kernels.batching.bags", "embedding_bag"),
 }

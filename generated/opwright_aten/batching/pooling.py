@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Family, Folded
+from opwright.abi import ByHand, Family, Folded
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
@@ -15,4 +15,8 @@ RULES: dict[str, Family] = {
     "_adaptive_avg_pool3d": Folded(0, core=4),
     "adaptive_max_pool2d": Folded(0, core=3),
     "adaptive_max_pool3d": Folded(0, core=4),
+    "max_unpool2d": Folded(0, 1, core=3),
+    "max_unpool3d": Folded(0, 1, core=4),
+    "fractional_max_pool2d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool2d"),
+    "fractional_max_pool3d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool3d"),
 }

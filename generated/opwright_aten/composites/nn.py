@@ -33,6 +33,67 @@ def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) 
     return write_out("linear", out, ops.linear(input, weight, bias))
 
 
+# embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
+def embedding_bag_default(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    try:
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._embedding_bag(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::embedding_bag", "CompositeImplicitAutograd")
+        raise
+
+
+# _embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
+#     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)
+#     -> (Tensor, Tensor, Tensor, Tensor)
+def _embedding_bag_forward_only_default(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    try:
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._embedding_bag(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::_embedding_bag_forward_only", "CompositeExplicitAutograd")
+        raise
+
+
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     return write_out("softmax", out, ops.softmax(self, dim, dtype))
@@ -41,3 +102,41 @@ def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) ->
 # log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
+
+
+# _embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
+#     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1,
+#     *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!),
+#     Tensor(d!))
+def _embedding_bag_forward_only_out(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+    out3: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    result0, result1, result2, result3 = ops._embedding_bag_forward_only(
+        weight,
+        indices,
+        offsets,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )
+    return (
+        write_out("_embedding_bag_forward_only", out0, result0),
+        write_out("_embedding_bag_forward_only", out1, result1),
+        write_out("_embedding_bag_forward_only", out2, result2),
+        write_out("_embedding_bag_forward_only", out3, result3),
+    )

@@ -87,6 +87,35 @@ def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
         raise
 
 
+# max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride,
+#     int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)
+def max_pool2d_with_indices_backward_grad_input(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
+) -> Tensor:
+    return write_out(
+        "max_pool2d_with_indices_backward",
+        grad_input,
+        ops.max_pool2d_with_indices_backward(
+            grad_output,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            indices,
+        ),
+    )
+
+
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
     return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d(self, output_size))

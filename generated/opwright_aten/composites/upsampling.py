@@ -37,3 +37,42 @@ def upsample_bilinear2d_vec_out(
         out,
         ops.upsampling.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors),
     )
+
+
+# grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def grid_sampler_2d_out(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "grid_sampler_2d",
+        out,
+        ops.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners),
+    )
+
+
+# grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def grid_sampler_3d_out(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "grid_sampler_3d",
+        out,
+        ops.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners),
+    )
+
+
+# affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)
+def affine_grid_generator_out(theta: Tensor, size: list[int], align_corners: bool, out: Tensor) -> Tensor:
+    return write_out("affine_grid_generator", out, ops.affine_grid_generator(theta, size, align_corners))

@@ -441,6 +441,11 @@ def _linalg_svd_U(
     return U, S, Vh
 
 
+# _pdist_forward(Tensor self, float p=2) -> Tensor
+def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
+    return fake(self.array.place, rules.pair_distances(self.array, p))
+
+
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     return fake(place_of(x1.array, x2.array), rules.distances(x1.array, x2.array, p))
@@ -623,6 +628,13 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
     place_of(LU.array, pivots.array, B.array)
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan.target(out)
+    return out
+
+
+# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
+def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
+    plan = rules.pair_distances(self.array, p)
     plan.target(out)
     return out
 

@@ -146,6 +146,40 @@ def multilabel_margin_loss_forward_output(
     return output, is_target
 
 
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor)
+def _ctc_loss_default(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+) -> tuple[Tensor, Tensor]:
+    place = place_of(log_probs.array, targets.array)
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward_default(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    return fake(
+        place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array),
+        rules.like_contiguous(log_probs.array),
+    )
+
+
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
@@ -200,5 +234,44 @@ def multi_margin_loss_out(
     weight_ = None if weight is None else weight.array
     place_of(self.array, target_.array, weight_)
     plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    plan.target(out)
+    return out
+
+
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_out(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place_of(log_probs.array, targets.array)
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    plan0.target(out0)
+    plan1.target(out1)
+    return out0, out1
+
+
+# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
+def _ctc_loss_backward_out(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+    out: Tensor,
+) -> Tensor:
+    place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array)
+    plan = rules.like_contiguous(log_probs.array)
     plan.target(out)
     return out

@@ -41,6 +41,34 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     return fake(place, plan0), fake(place, plan1)
 
 
+# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
+#     Tensor, Tensor, Tensor)
+def _embedding_bag_default(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
+    place = place_of(weight.array, indices.array, offsets.array, per_sample_weights_)
+    plan0, plan1, plan2, plan3 = rules.bags(
+        weight.array,
+        indices.array,
+        offsets.array,
+        mode,
+        per_sample_weights_,
+        include_last_offset,
+        padding_idx,
+    )
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2), fake(place, plan3)
+
+
 # _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
@@ -101,3 +129,39 @@ def native_dropout_out(
     plan0.target(out0)
     plan1.target(out1)
     return out0, out1
+
+
+# _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))
+def _embedding_bag_out(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+    out3: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
+    place_of(weight.array, indices.array, offsets.array, per_sample_weights_)
+    plan0, plan1, plan2, plan3 = rules.bags(
+        weight.array,
+        indices.array,
+        offsets.array,
+        mode,
+        per_sample_weights_,
+        include_last_offset,
+        padding_idx,
+    )
+    plan0.target(out0)
+    plan1.target(out1)
+    plan2.target(out2)
+    plan3.target(out3)
+    return out0, out1, out2, out3

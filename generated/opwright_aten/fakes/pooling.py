@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, fake, rules
+from opwright.abi import Tensor, fake, place_of, rules
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -272,6 +272,150 @@ def adaptive_max_pool3d_out(
     return out, indices
 
 
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
+    return fake(
+        place_of(self.array, indices.array),
+        rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d"),
+    )
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+def max_unpool3d_default(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+) -> Tensor:
+    return fake(
+        place_of(self.array, indices.array),
+        rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d"),
+    )
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool2d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place = place_of(self.array, random_samples.array)
+    plan0 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+        positions=True,
+    )
+    return fake(place, plan0), fake(place, plan1)
+
+
+# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool2d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place_of(self.array, random_samples.array)
+    plan0 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+        positions=True,
+    )
+    plan0.target(output)
+    plan1.target(indices)
+    return output, indices
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool3d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place = place_of(self.array, random_samples.array)
+    plan0 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+        positions=True,
+    )
+    return fake(place, plan0), fake(place, plan1)
+
+
+# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool3d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place_of(self.array, random_samples.array)
+    plan0 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+        positions=True,
+    )
+    plan0.target(output)
+    plan1.target(indices)
+    return output, indices
+
+
 # avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
 def avg_pool2d_out(
@@ -338,5 +482,29 @@ def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) 
 # _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
     plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan.target(out)
+    return out
+
+
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan.target(out)
+    return out
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
     plan.target(out)
     return out

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
+from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import forward as forward_gradients
 from opwright_kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
 from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
@@ -212,6 +213,11 @@ def cholesky_solve_default(self: Any, input2: Any, upper: Any, self_t: Any, inpu
     return forward_linear_algebra_gradients.cholesky_solve_forward(self_t, input2_t, input2, result, upper)
 
 
+# _pdist_forward(Tensor self, float p=2) -> Tensor: result
+def _pdist_forward_default(self: Any, p: Any, self_t: Any, result: Any) -> Any:
+    return bags_gradients.pair_distances_forward(self_t, self, p, result)
+
+
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor: result
 def _cdist_forward_default(x1: Any, x2: Any, p: Any, x1_t: Any, x2_t: Any, result: Any) -> Any:
     return sum_terms(
@@ -347,6 +353,7 @@ RULES: dict[str, ForwardRule] = {
     "vdot": ForwardRule((0, 1), (TangentFormula(vdot_default, (0, 1), (0, 1), (), (0,)),), ()),
     "cholesky_inverse": ForwardRule((0,), (TangentFormula(cholesky_inverse_default, (0, 1), (0,), (0,), (0,)),), ()),
     "cholesky_solve": ForwardRule((0, 1), (TangentFormula(cholesky_solve_default, (0, 1, 2), (0, 1), (0,), (0,)),), ()),
+    "_pdist_forward": ForwardRule((0,), (TangentFormula(_pdist_forward_default, (0, 1), (0,), (0,), (0,)),), ()),
     "_cdist_forward": ForwardRule((0, 1), (TangentFormula(_cdist_forward_default, (0, 1, 2), (0, 1), (0,), (0,)),), ()),
     "_euclidean_dist": ForwardRule((0, 1), (TangentFormula(_euclidean_dist_default, (0, 1), (0, 1), (0,), (0,)),), ()),
     "linalg_eig": ForwardRule((0,), (TangentFormula(linalg_eig_default, (), (0,), (0, 1), (0, 1)),), ()),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.abi import ForwardRule, TangentFormula, sum_terms
+from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import forward as forward_gradients
 from opwright_kernels.gradients import nn as nn_gradients
 
@@ -122,6 +123,32 @@ def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, se
     return sum_terms(term0, term1)
 
 
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor): result0
+def _ctc_loss_default(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: Any,
+    zero_infinity: Any,
+    log_probs_t: Any,
+    result0: Any,
+    result1: Any,
+) -> Any:
+    return bags_gradients.ctc_loss_forward(
+        log_probs_t,
+        log_probs,
+        targets,
+        input_lengths,
+        target_lengths,
+        result0,
+        result1,
+        blank,
+        zero_infinity,
+    )
+
+
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
 def soft_margin_loss_default(self: Any, target: Any, reduction: Any, self_t: Any) -> Any:
     return forward_gradients.loss_forward(self_t, target * -ops.sigmoid(target * -self), None, reduction)
@@ -175,6 +202,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(smooth_l1_loss_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
         (),
     ),
+    "_ctc_loss": ForwardRule((0,), (TangentFormula(_ctc_loss_default, (0, 1, 2, 3, 4, 5), (0,), (0, 1), (0,)),), (1,)),
     "soft_margin_loss": ForwardRule((0,), (TangentFormula(soft_margin_loss_default, (0, 1, 2), (0,), (), (0,)),), ()),
     "multi_margin_loss": ForwardRule(
         (0,),

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula
+from opwright.abi import ForwardRule, TangentFormula, or_zeros
+from opwright_kernels.gradients import bags as bags_gradients
 
 from .. import ops
 
@@ -31,6 +32,39 @@ def embedding_default(indices: Any, padding_idx: Any, scale_grad_by_freq: Any, s
     return ops.embedding(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
+# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
+#     Tensor, Tensor, Tensor): result0
+def _embedding_bag_default(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    mode: Any,
+    per_sample_weights: Any,
+    include_last_offset: Any,
+    padding_idx: Any,
+    weight_t: Any,
+    per_sample_weights_t: Any,
+    result2: Any,
+    result3: Any,
+) -> Any:
+    weight_t = or_zeros(weight_t, weight)
+    per_sample_weights_t = or_zeros(per_sample_weights_t, per_sample_weights)
+    return bags_gradients.embedding_bag_forward(
+        weight_t,
+        weight,
+        indices,
+        offsets,
+        mode,
+        per_sample_weights_t,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+        result2,
+        result3,
+    )
+
+
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor): result0
 def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> Any:
     return input_t if train is not None and not train else input_t * result1 * (0 if p == 1 else 1 / (1 - p))
@@ -42,5 +76,10 @@ RULES: dict[str, ForwardRule] = {
     "_safe_softmax": ForwardRule((0,), (TangentFormula(_safe_softmax, (1,), (0,), (0,), (0,)),), ()),
     "_softmax": ForwardRule((0,), (TangentFormula(_softmax_default, (1,), (0,), (0,), (0,)),), ()),
     "embedding": ForwardRule((0,), (TangentFormula(embedding_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
+    "_embedding_bag": ForwardRule(
+        (0, 6),
+        (TangentFormula(_embedding_bag_default, (0, 1, 2, 4, 6, 7, 8), (0, 6), (2, 3), (0,)),),
+        (1, 2),
+    ),
     "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
 }

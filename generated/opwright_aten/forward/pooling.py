@@ -71,6 +71,34 @@ def max_pool3d_with_indices_default(self_t: Any, result1: Any) -> Any:
     return windows_gradients.max_pool_forward(self_t, result1, 3)
 
 
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor: result
+def max_unpool2d_default(indices: Any, output_size: Any, self_t: Any) -> Any:
+    return ops.max_unpool2d(self_t, indices, output_size)
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor: result
+def max_unpool3d_default(indices: Any, output_size: Any, stride: Any, padding: Any, self_t: Any) -> Any:
+    return ops.max_unpool3d(self_t, indices, output_size, stride, padding)
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor,
+#     Tensor): result0
+def fractional_max_pool2d_default(self_t: Any, result1: Any) -> Any:
+    return windows_gradients.max_pool_forward(self_t, result1, 2)
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor,
+#     Tensor): result0
+def fractional_max_pool3d_default(self_t: Any, result1: Any) -> Any:
+    return windows_gradients.max_pool_forward(self_t, result1, 3)
+
+
+# max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
+#     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor: result
+def max_pool2d_with_indices_backward_default(self: Any, indices: Any, grad_output_t: Any) -> Any:
+    return windows_gradients.max_pool_backward(grad_output_t, self.shape, indices, 2)
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "_adaptive_avg_pool2d": ForwardRule(
@@ -96,5 +124,22 @@ RULES: dict[str, ForwardRule] = {
         (0,),
         (TangentFormula(max_pool3d_with_indices_default, (), (0,), (1,), (0,)),),
         (),
+    ),
+    "max_unpool2d": ForwardRule((0,), (TangentFormula(max_unpool2d_default, (1, 2), (0,), (), (0,)),), (1,)),
+    "max_unpool3d": ForwardRule((0,), (TangentFormula(max_unpool3d_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
+    "fractional_max_pool2d": ForwardRule(
+        (0,),
+        (TangentFormula(fractional_max_pool2d_default, (), (0,), (1,), (0,)),),
+        (3,),
+    ),
+    "fractional_max_pool3d": ForwardRule(
+        (0,),
+        (TangentFormula(fractional_max_pool3d_default, (), (0,), (1,), (0,)),),
+        (3,),
+    ),
+    "max_pool2d_with_indices_backward": ForwardRule(
+        (0, 1),
+        (TangentFormula(max_pool2d_with_indices_backward_default, (1, 7), (0,), (), (0,)),),
+        (7,),
     ),
 }

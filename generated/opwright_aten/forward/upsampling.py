@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula
+from opwright.abi import ForwardRule, TangentFormula, or_zeros
+from opwright_kernels.gradients import grids as grids_gradients
 
 from .. import ops
 
@@ -79,6 +80,59 @@ def upsample_bicubic2d_default(output_size: Any, align_corners: Any, scales_h: A
     return ops.upsampling.upsample_bicubic2d_default(self_t, output_size, align_corners, scales_h, scales_w)
 
 
+# grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) ->
+#     Tensor: result
+def grid_sampler_2d_default(
+    input: Any,
+    grid: Any,
+    interpolation_mode: Any,
+    padding_mode: Any,
+    align_corners: Any,
+    input_t: Any,
+    grid_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    grid_t = or_zeros(grid_t, grid)
+    return grids_gradients.grid_sampler_forward(
+        input_t,
+        grid_t,
+        input,
+        grid,
+        interpolation_mode,
+        padding_mode,
+        align_corners,
+    )
+
+
+# grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) ->
+#     Tensor: result
+def grid_sampler_3d_default(
+    input: Any,
+    grid: Any,
+    interpolation_mode: Any,
+    padding_mode: Any,
+    align_corners: Any,
+    input_t: Any,
+    grid_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    grid_t = or_zeros(grid_t, grid)
+    return grids_gradients.grid_sampler_forward(
+        input_t,
+        grid_t,
+        input,
+        grid,
+        interpolation_mode,
+        padding_mode,
+        align_corners,
+    )
+
+
+# affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor: result
+def affine_grid_generator_default(size: Any, align_corners: Any, theta_t: Any) -> Any:
+    return ops.affine_grid_generator(theta_t, size, align_corners)
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "upsample_nearest1d": ForwardRule((0,), (TangentFormula(upsample_nearest1d_default, (1, 2), (0,), (), (0,)),), ()),
@@ -121,6 +175,21 @@ RULES: dict[str, ForwardRule] = {
     "upsample_bicubic2d": ForwardRule(
         (0,),
         (TangentFormula(upsample_bicubic2d_default, (1, 2, 3, 4), (0,), (), (0,)),),
+        (),
+    ),
+    "grid_sampler_2d": ForwardRule(
+        (0, 1),
+        (TangentFormula(grid_sampler_2d_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
+        (),
+    ),
+    "grid_sampler_3d": ForwardRule(
+        (0, 1),
+        (TangentFormula(grid_sampler_3d_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
+        (),
+    ),
+    "affine_grid_generator": ForwardRule(
+        (0,),
+        (TangentFormula(affine_grid_generator_default, (1, 2), (0,), (), (0,)),),
         (),
     ),
 }

@@ -603,6 +603,17 @@ def _euclidean_dist_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
+def _pdist_forward_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: float, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, p, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
 def _cdist_forward_out(below: Kernel) -> Kernel:
     def kernel(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Tensor:

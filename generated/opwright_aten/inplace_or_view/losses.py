@@ -217,3 +217,101 @@ def multilabel_margin_loss_out(below: Kernel) -> Kernel:
         return out
 
     return kernel
+
+
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_out(below: Kernel) -> Kernel:
+    def kernel(
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: list[int],
+        target_lengths: list[int],
+        blank: int,
+        zero_infinity: bool,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        result: tuple[Tensor, Tensor] = below(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+            out0,
+            out1,
+        )
+        increment_version(out0)
+        increment_version(out1)
+        return result
+
+    return kernel
+
+
+# _ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,
+#     bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_Tensor_out(below: Kernel) -> Kernel:
+    def kernel(
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor,
+        target_lengths: Tensor,
+        blank: int,
+        zero_infinity: bool,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        result: tuple[Tensor, Tensor] = below(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+            out0,
+            out1,
+        )
+        increment_version(out0)
+        increment_version(out1)
+        return result
+
+    return kernel
+
+
+# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
+def _ctc_loss_backward_out(below: Kernel) -> Kernel:
+    def kernel(
+        grad: Tensor,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: list[int],
+        target_lengths: list[int],
+        neg_log_likelihood: Tensor,
+        log_alpha: Tensor,
+        blank: int,
+        zero_infinity: bool,
+        out: Tensor,
+    ) -> Tensor:
+        check_writable(out)
+        below(
+            grad,
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood,
+            log_alpha,
+            blank,
+            zero_infinity,
+            out,
+        )
+        increment_version(out)
+        return out
+
+    return kernel

@@ -121,3 +121,98 @@ def native_dropout_out(below: Kernel) -> Kernel:
         return result
 
     return kernel
+
+
+# _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))
+def _embedding_bag_out(below: Kernel) -> Kernel:
+    def kernel(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        include_last_offset: bool,
+        padding_idx: int,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        check_writable(out2)
+        check_writable(out3)
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+            out0,
+            out1,
+            out2,
+            out3,
+        )
+        increment_version(out0)
+        increment_version(out1)
+        increment_version(out2)
+        increment_version(out3)
+        return result
+
+    return kernel
+
+
+# _embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
+#     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1,
+#     *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!),
+#     Tensor(d!))
+def _embedding_bag_forward_only_out(below: Kernel) -> Kernel:
+    def kernel(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        include_last_offset: bool,
+        padding_idx: int,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        check_writable(out2)
+        check_writable(out3)
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+            out0,
+            out1,
+            out2,
+            out3,
+        )
+        increment_version(out0)
+        increment_version(out1)
+        increment_version(out2)
+        increment_version(out3)
+        return result
+
+    return kernel

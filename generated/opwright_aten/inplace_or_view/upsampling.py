@@ -175,3 +175,52 @@ def upsample_bicubic2d_out(below: Kernel) -> Kernel:
         return out
 
     return kernel
+
+
+# grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def grid_sampler_2d_out(below: Kernel) -> Kernel:
+    def kernel(
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        out: Tensor,
+    ) -> Tensor:
+        check_writable(out)
+        below(input, grid, interpolation_mode, padding_mode, align_corners, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def grid_sampler_3d_out(below: Kernel) -> Kernel:
+    def kernel(
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        out: Tensor,
+    ) -> Tensor:
+        check_writable(out)
+        below(input, grid, interpolation_mode, padding_mode, align_corners, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)
+def affine_grid_generator_out(below: Kernel) -> Kernel:
+    def kernel(theta: Tensor, size: list[int], align_corners: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(theta, size, align_corners, out)
+        increment_version(out)
+        return out
+
+    return kernel

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of, rules
+from opwright_kernels import bags as bags_kernels
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
@@ -1008,6 +1009,21 @@ def _linalg_svd_U(
     return U, S, Vh
 
 
+_pdist_forward_default_forms = KnownForms("TN", bags_kernels.pair_distances, (-1, 0, 1))
+
+
+# _pdist_forward(Tensor self, float p=2) -> Tensor
+def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = _pdist_forward_default_forms.get(key)
+    if form is None:
+        form = _pdist_forward_default_forms.learn(key, rules.pair_distances(self_, p), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bags_kernels.pair_distances(np, self_, p), self_)
+
+
 _cdist_forward_default_forms = KnownForms("TTN.", linear_algebra_kernels.distances, (-1, 0, 1, 2, 3))
 
 
@@ -1652,6 +1668,25 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     LU_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint), target)
+    return out
+
+
+_pdist_forward_out_forms = KnownForms()
+
+
+# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
+def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = _pdist_forward_out_forms.get(key)
+    if form is None:
+        plan = rules.pair_distances(self_, p)
+        _pdist_forward_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bags_kernels.pair_distances(np, self_, p), target)
     return out
 
 

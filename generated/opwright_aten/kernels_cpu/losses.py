@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright_kernels import alignments as alignments_kernels
 from opwright_kernels import losses as losses_kernels
 
 mse_loss_default_forms = KnownForms("TTV", losses_kernels.mse_loss, (-1, 0, 1, 2))
@@ -332,6 +333,104 @@ def multilabel_margin_loss_forward_output(
     return output, is_target
 
 
+_ctc_loss_default_forms = KnownForms("TTIIV.", alignments_kernels.alignment_losses, (-1, 0, 1, 2, 3, 4, 5))
+
+
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor)
+def _ctc_loss_default(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+) -> tuple[Tensor, Tensor]:
+    log_probs_ = log_probs.array
+    targets_ = targets.array
+    key = (
+        log_probs_.shape,
+        log_probs_.strides,
+        log_probs_.dtype,
+        targets_.shape,
+        targets_.strides,
+        targets_.dtype,
+        tuple(input_lengths),
+        tuple(target_lengths),
+        blank,
+    )
+    form = _ctc_loss_default_forms.get(key)
+    if form is None:
+        plan0, plan1 = rules.alignments(log_probs_, targets_, input_lengths, target_lengths, blank)
+        form = _ctc_loss_default_forms.learn(key, (plan0, plan1), log_probs_, targets_)
+    if form[0].casts:
+        log_probs_, targets_ = cast_operands(form[0], (log_probs_, targets_))
+    result0, result1 = results_of(
+        alignments_kernels.alignment_losses(
+            np,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+        ),
+        2,
+    )
+    return known_result(form[0], result0, log_probs_, targets_), known_result(form[1], result1, log_probs_, targets_)
+
+
+_ctc_loss_backward_default_forms = KnownForms(
+    "tTt..tt..", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+)
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward_default(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    grad_ = grad.array
+    log_probs_ = log_probs.array
+    targets_ = targets.array
+    neg_log_likelihood_ = neg_log_likelihood.array
+    log_alpha_ = log_alpha.array
+    key = (log_probs_.shape, log_probs_.strides, log_probs_.dtype)
+    form = _ctc_loss_backward_default_forms.get(key)
+    if form is None:
+        form = _ctc_loss_backward_default_forms.learn(key, rules.like_contiguous(log_probs_), log_probs_)
+    if form.casts:
+        (log_probs_,) = cast_operands(form, (log_probs_,))
+    return known_result(
+        form,
+        alignments_kernels.alignment_gradients(
+            np,
+            grad_,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood_,
+            log_alpha_,
+            blank,
+            zero_infinity,
+        ),
+        grad_,
+        log_probs_,
+        targets_,
+        neg_log_likelihood_,
+        log_alpha_,
+    )
+
+
 mse_loss_out_forms = KnownForms()
 
 
@@ -487,4 +586,86 @@ def multi_margin_loss_out(
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction), target)
+    return out
+
+
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_out(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(
+        alignments_kernels.alignment_losses(
+            np,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+        ),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
+_ctc_loss_backward_out_forms = KnownForms()
+
+
+# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
+def _ctc_loss_backward_out(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+    out: Tensor,
+) -> Tensor:
+    grad_ = grad.array
+    log_probs_ = log_probs.array
+    targets_ = targets.array
+    neg_log_likelihood_ = neg_log_likelihood.array
+    log_alpha_ = log_alpha.array
+    key = (log_probs_.shape, log_probs_.strides, log_probs_.dtype)
+    form = _ctc_loss_backward_out_forms.get(key)
+    if form is None:
+        plan = rules.like_contiguous(log_probs_)
+        _ctc_loss_backward_out_forms.learn_plan(key, plan, log_probs_)
+    else:
+        plan = Plan(form, (log_probs_,))
+    (log_probs_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        alignments_kernels.alignment_gradients(
+            np,
+            grad_,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood_,
+            log_alpha_,
+            blank,
+            zero_infinity,
+        ),
+        target,
+    )
     return out

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright_kernels import bags as bags_kernels
 from opwright_kernels import dropout as dropout_kernels
 from opwright_kernels import embedding as embedding_kernels
 from opwright_kernels import normalization as normalization_kernels
@@ -105,6 +106,88 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
         (input_,) = cast_operands(form[0], (input_,))
     result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
     return known_result(form[0], result0, input_), known_result(form[1], result1, input_)
+
+
+_embedding_bag_default_forms = KnownForms("TTT.V.OVV", bags_kernels.bags_of_rows, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8))
+
+
+# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
+#     Tensor, Tensor, Tensor)
+def _embedding_bag_default(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    weight_ = weight.array
+    indices_ = indices.array
+    offsets_ = offsets.array
+    per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
+    key = (
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        offsets_.shape,
+        offsets_.strides,
+        offsets_.dtype,
+        mode,
+        None if per_sample_weights_ is None else (per_sample_weights_.shape, per_sample_weights_.strides, per_sample_weights_.dtype),
+        include_last_offset,
+        padding_idx,
+    )
+    form = _embedding_bag_default_forms.get(key)
+    if form is None:
+        plan0, plan1, plan2, plan3 = rules.bags(
+            weight_,
+            indices_,
+            offsets_,
+            mode,
+            per_sample_weights_,
+            include_last_offset,
+            padding_idx,
+        )
+        form = _embedding_bag_default_forms.learn(
+            key,
+            (plan0, plan1, plan2, plan3),
+            weight_,
+            indices_,
+            offsets_,
+            per_sample_weights_,
+        )
+    if form[0].casts:
+        weight_, indices_, offsets_, per_sample_weights_ = cast_operands(
+            form[0], (weight_, indices_, offsets_, per_sample_weights_)
+        )
+    result0, result1, result2, result3 = results_of(
+        bags_kernels.bags_of_rows(
+            np,
+            weight_,
+            indices_,
+            offsets_,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights_,
+            include_last_offset,
+            padding_idx,
+        ),
+        4,
+    )
+    return (
+        known_result(form[0], result0, weight_, indices_, offsets_, per_sample_weights_),
+        known_result(form[1], result1, weight_, indices_, offsets_, per_sample_weights_),
+        known_result(form[2], result2, weight_, indices_, offsets_, per_sample_weights_),
+        known_result(form[3], result3, weight_, indices_, offsets_, per_sample_weights_),
+    )
 
 
 _softmax_out_forms = KnownForms()
@@ -237,3 +320,58 @@ def native_dropout_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
+
+
+# _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))
+def _embedding_bag_out(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+    out3: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
+    plan0, plan1, plan2, plan3 = rules.bags(
+        weight.array,
+        indices.array,
+        offsets.array,
+        mode,
+        per_sample_weights_,
+        include_last_offset,
+        padding_idx,
+    )
+    weight_, indices_, offsets_, per_sample_weights_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    target2 = plan2.target(out2)
+    target3 = plan3.target(out3)
+    result0, result1, result2, result3 = results_of(
+        bags_kernels.bags_of_rows(
+            np,
+            weight_,
+            indices_,
+            offsets_,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights_,
+            include_last_offset,
+            padding_idx,
+        ),
+        4,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    plan3.store(result3, target3)
+    return out0, out1, out2, out3

@@ -7,6 +7,7 @@ import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
 from opwright_kernels import pooling as pooling_kernels
+from opwright_kernels import unpooling as unpooling_kernels
 
 max_pool2d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool2d, (-1, 0, 1, 2, 3, 4, 5))
 
@@ -454,6 +455,248 @@ def adaptive_max_pool3d_out(
     return out, indices
 
 
+max_unpool2d_default_forms = KnownForms("TTI", unpooling_kernels.max_unpool2d, (-1, 0, 1, 2))
+
+
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+    )
+    form = max_unpool2d_default_forms.get(key)
+    if form is None:
+        form = max_unpool2d_default_forms.learn(
+            key,
+            rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d"),
+            self_,
+            indices_,
+        )
+    if form.casts:
+        self_, indices_ = cast_operands(form, (self_, indices_))
+    return known_result(form, unpooling_kernels.max_unpool2d(np, self_, indices_, output_size), self_, indices_)
+
+
+max_unpool3d_default_forms = KnownForms("TTII.", unpooling_kernels.max_unpool3d, (-1, 0, 1, 2, 3, 4))
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+def max_unpool3d_default(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+        tuple(stride),
+    )
+    form = max_unpool3d_default_forms.get(key)
+    if form is None:
+        form = max_unpool3d_default_forms.learn(
+            key,
+            rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d"),
+            self_,
+            indices_,
+        )
+    if form.casts:
+        self_, indices_ = cast_operands(form, (self_, indices_))
+    return known_result(
+        form,
+        unpooling_kernels.max_unpool3d(np, self_, indices_, output_size, stride, padding),
+        self_,
+        indices_,
+    )
+
+
+fractional_max_pool2d_default_forms = KnownForms("TIIT", unpooling_kernels.fractional_max_pool2d, (-1, 0, 1, 2, 3))
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool2d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    random_samples_ = random_samples.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(output_size),
+        random_samples_.shape,
+        random_samples_.strides,
+        random_samples_.dtype,
+    )
+    form = fractional_max_pool2d_default_forms.get(key)
+    if form is None:
+        plan0 = rules.fractional_pool(self_, 2, kernel_size, output_size, random_samples_, name="fractional_max_pool2d")
+        plan1 = rules.fractional_pool(
+            self_,
+            2,
+            kernel_size,
+            output_size,
+            random_samples_,
+            name="fractional_max_pool2d",
+            positions=True,
+        )
+        form = fractional_max_pool2d_default_forms.learn(key, (plan0, plan1), self_, random_samples_)
+    if form[0].casts:
+        self_, random_samples_ = cast_operands(form[0], (self_, random_samples_))
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool2d(np, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    return (
+        known_result(form[0], result0, self_, random_samples_),
+        known_result(form[1], result1, self_, random_samples_),
+    )
+
+
+# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool2d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    target0 = plan0.target(output)
+    target1 = plan1.target(indices)
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool2d(np, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return output, indices
+
+
+fractional_max_pool3d_default_forms = KnownForms("TIIT", unpooling_kernels.fractional_max_pool3d, (-1, 0, 1, 2, 3))
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool3d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    random_samples_ = random_samples.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(output_size),
+        random_samples_.shape,
+        random_samples_.strides,
+        random_samples_.dtype,
+    )
+    form = fractional_max_pool3d_default_forms.get(key)
+    if form is None:
+        plan0 = rules.fractional_pool(self_, 3, kernel_size, output_size, random_samples_, name="fractional_max_pool3d")
+        plan1 = rules.fractional_pool(
+            self_,
+            3,
+            kernel_size,
+            output_size,
+            random_samples_,
+            name="fractional_max_pool3d",
+            positions=True,
+        )
+        form = fractional_max_pool3d_default_forms.learn(key, (plan0, plan1), self_, random_samples_)
+    if form[0].casts:
+        self_, random_samples_ = cast_operands(form[0], (self_, random_samples_))
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool3d(np, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    return (
+        known_result(form[0], result0, self_, random_samples_),
+        known_result(form[1], result1, self_, random_samples_),
+    )
+
+
+# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool3d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    target0 = plan0.target(output)
+    target1 = plan1.target(indices)
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool3d(np, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return output, indices
+
+
 avg_pool2d_out_forms = KnownForms()
 
 
@@ -611,4 +854,69 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) 
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
+    return out
+
+
+max_unpool2d_out_forms = KnownForms()
+
+
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+    )
+    form = max_unpool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d")
+        max_unpool2d_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool2d(np, self_, indices_, output_size), target)
+    return out
+
+
+max_unpool3d_out_forms = KnownForms()
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+        tuple(stride),
+    )
+    form = max_unpool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d")
+        max_unpool3d_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool3d(np, self_, indices_, output_size, stride, padding), target)
     return out

@@ -8,6 +8,7 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, name_kernel, new_result, results_of, rules
+from opwright_kernels import bags as bags_kernels
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
@@ -571,6 +572,13 @@ def _linalg_svd_U(
     return U, S, Vh
 
 
+# _pdist_forward(Tensor self, float p=2) -> Tensor
+def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
+    plan = rules.pair_distances(self.array, p)
+    (self_,) = plan.operands
+    return new_result(plan, bags_kernels.pair_distances(cp, self_, p))
+
+
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     plan = rules.distances(x1.array, x2.array, p)
@@ -821,6 +829,15 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     LU_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
+    return out
+
+
+# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
+def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
+    plan = rules.pair_distances(self.array, p)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bags_kernels.pair_distances(cp, self_, p), target)
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of, rules
+from opwright_kernels import alignments as alignments_kernels
 from opwright_kernels import losses as losses_kernels
 
 
@@ -165,6 +166,65 @@ def multilabel_margin_loss_forward_output(
     return output, is_target
 
 
+# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False) -> (Tensor, Tensor)
+def _ctc_loss_default(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan0.operands
+    result0, result1 = results_of(
+        alignments_kernels.alignment_losses(
+            cp,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+        ),
+        2,
+    )
+    return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward_default(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    plan = rules.like_contiguous(log_probs.array)
+    (log_probs_,) = plan.operands
+    return new_result(
+        plan,
+        alignments_kernels.alignment_gradients(
+            cp,
+            grad.array,
+            log_probs_,
+            targets.array,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood.array,
+            log_alpha.array,
+            blank,
+            zero_infinity,
+        ),
+    )
+
+
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
     plan = rules.loss(self.array, target_.array, reduction)
@@ -225,4 +285,72 @@ def multi_margin_loss_out(
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction), target)
+    return out
+
+
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_out(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(
+        alignments_kernels.alignment_losses(
+            cp,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+        ),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
+# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
+def _ctc_loss_backward_out(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.like_contiguous(log_probs.array)
+    (log_probs_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        alignments_kernels.alignment_gradients(
+            cp,
+            grad.array,
+            log_probs_,
+            targets.array,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood.array,
+            log_alpha.array,
+            blank,
+            zero_infinity,
+        ),
+        target,
+    )
     return out

@@ -7,6 +7,7 @@ import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of, rules
 from opwright_kernels import pooling as pooling_kernels
+from opwright_kernels import unpooling as unpooling_kernels
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -333,6 +334,168 @@ def adaptive_max_pool3d_out(
     return out, indices
 
 
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    self_, indices_ = plan.operands
+    return new_result(plan, unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size))
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+def max_unpool3d_default(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    self_, indices_ = plan.operands
+    return new_result(plan, unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding))
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool2d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool2d(cp, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool2d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        2,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool2d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    target0 = plan0.target(output)
+    target1 = plan1.target(indices)
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool2d(cp, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return output, indices
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+def fractional_max_pool3d_default(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool3d(cp, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool3d_output(
+    self: Tensor,
+    kernel_size: list[int],
+    output_size: list[int],
+    random_samples: Tensor,
+    output: Tensor,
+    indices: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+    )
+    plan1 = rules.fractional_pool(
+        self.array,
+        3,
+        kernel_size,
+        output_size,
+        random_samples.array,
+        name="fractional_max_pool3d",
+        positions=True,
+    )
+    self_, random_samples_ = plan0.operands
+    target0 = plan0.target(output)
+    target1 = plan1.target(indices)
+    result0, result1 = results_of(
+        unpooling_kernels.fractional_max_pool3d(cp, self_, kernel_size, output_size, random_samples_),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return output, indices
+
+
 # avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
 def avg_pool2d_out(
@@ -432,4 +595,30 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) 
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
+    return out
+
+
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size), target)
+    return out
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding), target)
     return out

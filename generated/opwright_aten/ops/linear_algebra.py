@@ -1639,6 +1639,34 @@ def _euclidean_dist(x1=NOT_GIVEN, x2=NOT_GIVEN, **named):
     return find2(__euclidean_dist_default, x1, x2)(x1, x2)
 
 
+_pdist = declare("pdist(Tensor self, float p=2) -> Tensor", "pt2_compliant_tag")
+
+
+@function_of(Overloaded(_pdist), _pdist)
+def pdist(self=NOT_GIVEN, p=2.0, **named):
+    if named:
+        return _pdist.call_given((self, p), named)
+    if type(p) is not float:
+        p = _pdist.convert(1, p)
+    return find1(_pdist, self)(self, p)
+
+
+__pdist_forward_default = declare("_pdist_forward(Tensor self, float p=2) -> Tensor", "core pt2_compliant_tag")
+__pdist_forward_out = declare(
+    "_pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+)
+__pdist_forward = Overloaded(__pdist_forward_default, __pdist_forward_out)
+
+
+@function_of(__pdist_forward, __pdist_forward_default)
+def _pdist_forward(self=NOT_GIVEN, p=2.0, **named):
+    if named:
+        return __pdist_forward.call_given((self, p), named)
+    if type(p) is not float:
+        p = __pdist_forward_default.convert(1, p)
+    return find1(__pdist_forward_default, self)(self, p)
+
+
 __cdist_forward_default = declare(
     "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", "core pt2_compliant_tag"
 )

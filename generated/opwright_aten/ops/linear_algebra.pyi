@@ -19,6 +19,7 @@ __all__ = [
     "_linalg_slogdet",
     "_linalg_solve_ex",
     "_linalg_svd",
+    "_pdist_forward",
     "addbmm",
     "addbmm_",
     "addmm",
@@ -83,6 +84,7 @@ __all__ = [
     "mv",
     "nuclear_norm",
     "outer",
+    "pdist",
     "pinverse",
     "qr",
     "slogdet",
@@ -1098,6 +1100,16 @@ def _euclidean_dist(x1: NDArray[Any], x2: Tensor) -> Tensor: ...
 @overload
 def _euclidean_dist(x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
 @overload
+def pdist(self: A, p: float = 2.0) -> A: ...
+@overload
+def pdist(input: A, p: float = 2.0) -> A: ...
+@overload
+def _pdist_forward(self: A, p: float = 2.0) -> A: ...
+@overload
+def _pdist_forward(input: A, p: float = 2.0) -> A: ...
+@overload
+def _pdist_forward(self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
+@overload
 def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
 @overload
 def _cdist_forward(x1: Tensor, x2: TensorLike, p: float, compute_mode: int | None) -> Tensor: ...
@@ -2087,6 +2099,14 @@ class __euclidean_dist_default_operator(Operator):
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor) -> Tensor: ...
 
+class _pdist_call:
+    def __call__(_op, self: A, p: float = 2.0) -> A: ...
+
+class _pdist_operator(_pdist_call, Operator): ...
+
+class __pdist_forward_default_operator(Operator):
+    def __call__(_op, self: A, p: float = 2.0) -> A: ...
+
 class __cdist_forward_default_operator(Operator):
     @overload
     def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
@@ -2219,6 +2239,9 @@ class _nuclear_norm_out_operator(Operator):
 
 class __euclidean_dist_out_operator(Operator):
     def __call__(_op, x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
+
+class __pdist_forward_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
 
 class __cdist_forward_out_operator(Operator):
     def __call__(_op, x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None, *, out: A) -> A: ...
@@ -3346,6 +3369,19 @@ class __euclidean_dist_packet(__euclidean_dist_packet_call):
     default: __euclidean_dist_default_operator
     out: __euclidean_dist_out_operator
 
+class _pdist_packet(_pdist_call, Packet):
+    default: _pdist_operator
+
+class __pdist_forward_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, p: float = 2.0) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
+
+class __pdist_forward_packet(__pdist_forward_packet_call):
+    default: __pdist_forward_default_operator
+    out: __pdist_forward_out_operator
+
 class __cdist_forward_packet_call(Packet):
     @overload
     def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
@@ -3453,6 +3489,8 @@ class Namespace:
     linalg_cond: _linalg_cond_packet
     cdist: _cdist_packet
     _euclidean_dist: __euclidean_dist_packet
+    pdist: _pdist_packet
+    _pdist_forward: __pdist_forward_packet
     _cdist_forward: __cdist_forward_packet
     addmm_: _addmm__packet
     addmv_: _addmv__packet

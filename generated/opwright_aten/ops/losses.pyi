@@ -2,6 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
@@ -9,11 +10,14 @@ from numpy.typing import NDArray
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
+    "_ctc_loss",
+    "_ctc_loss_backward",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy_loss",
+    "ctc_loss",
     "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
@@ -435,6 +439,263 @@ def multilabel_margin_loss_forward(
 def multilabel_margin_loss_forward(
     self: TensorLike, target: TensorLike, reduction: int, *, output: A, is_target: A
 ) -> tuple[A, A]: ...
+@overload
+def ctc_loss(
+    log_probs: A,
+    targets: A,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> A: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: NDArray[Any],
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: A,
+    targets: A,
+    input_lengths: A,
+    target_lengths: A,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> A: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: TensorLike,
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: NDArray[Any],
+    targets: Tensor,
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: Tensor,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: NDArray[Any],
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss(
+    log_probs: A,
+    targets: A,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[A, A]: ...
+@overload
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: NDArray[Any],
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: A, targets: A, input_lengths: A, target_lengths: A, blank: int = 0, zero_infinity: bool = False
+) -> tuple[A, A]: ...
+@overload
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: TensorLike,
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: NDArray[Any],
+    targets: Tensor,
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: Tensor,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: NDArray[Any],
+    target_lengths: Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def _ctc_loss(
+    log_probs: TensorLike,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+    *,
+    out0: A,
+    out1: A,
+) -> tuple[A, A]: ...
+@overload
+def _ctc_loss(
+    log_probs: TensorLike,
+    targets: TensorLike,
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
+    blank: int = 0,
+    zero_infinity: bool = False,
+    *,
+    out0: A,
+    out1: A,
+) -> tuple[A, A]: ...
+@overload
+def _ctc_loss_backward(
+    grad: A,
+    log_probs: A,
+    targets: A,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: A,
+    log_alpha: A,
+    blank: int,
+    zero_infinity: bool = False,
+) -> A: ...
+@overload
+def _ctc_loss_backward(
+    grad: Tensor,
+    log_probs: TensorLike,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: TensorLike,
+    log_alpha: TensorLike,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss_backward(
+    grad: NDArray[Any],
+    log_probs: Tensor,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: TensorLike,
+    log_alpha: TensorLike,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss_backward(
+    grad: NDArray[Any],
+    log_probs: NDArray[Any],
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: TensorLike,
+    log_alpha: TensorLike,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss_backward(
+    grad: NDArray[Any],
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: TensorLike,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss_backward(
+    grad: NDArray[Any],
+    log_probs: NDArray[Any],
+    targets: NDArray[Any],
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: NDArray[Any],
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor: ...
+@overload
+def _ctc_loss_backward(
+    grad: TensorLike,
+    log_probs: TensorLike,
+    targets: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: TensorLike,
+    log_alpha: TensorLike,
+    blank: int,
+    zero_infinity: bool = False,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def margin_ranking_loss(input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
 @overload
@@ -917,6 +1178,272 @@ class _multilabel_margin_loss_forward_outpu_operator(Operator):
         _op, self: TensorLike, target: TensorLike, reduction: int, *, output: A, is_target: A
     ) -> tuple[A, A]: ...
 
+class _ctc_loss_IntList_call:
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+
+class _ctc_loss_IntList_operator(_ctc_loss_IntList_call, Operator): ...
+
+ctc_loss_IntList: _ctc_loss_IntList_call
+
+class _ctc_loss_Tensor_call:
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: A,
+        target_lengths: A,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Tensor,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: NDArray[Any],
+        target_lengths: Tensor,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+
+class _ctc_loss_Tensor_operator(_ctc_loss_Tensor_call, Operator): ...
+
+ctc_loss_Tensor: _ctc_loss_Tensor_call
+
+class __ctc_loss_default_call:
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class __ctc_loss_default_operator(__ctc_loss_default_call, Operator): ...
+
+_ctc_loss_default: __ctc_loss_default_call
+
+class __ctc_loss_Tensor_call:
+    @overload
+    def __call__(
+        _op, log_probs: A, targets: A, input_lengths: A, target_lengths: A, blank: int = 0, zero_infinity: bool = False
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Tensor,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: NDArray[Any],
+        target_lengths: Tensor,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class __ctc_loss_Tensor_operator(__ctc_loss_Tensor_call, Operator): ...
+
+_ctc_loss_Tensor: __ctc_loss_Tensor_call
+
+class __ctc_loss_backward_default_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        grad: A,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: A,
+        log_alpha: A,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        grad: Tensor,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: Tensor,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: NDArray[Any],
+        log_alpha: Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+
 class _margin_ranking_loss_call:
     @overload
     def __call__(_op, input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
@@ -1097,6 +1624,50 @@ class _multi_margin_loss_out_operator(Operator):
 
 class _multilabel_margin_loss_out_operator(Operator):
     def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
+
+class __ctc_loss_out_operator(Operator):
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
+class __ctc_loss_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
+class __ctc_loss_backward_out_operator(Operator):
+    def __call__(
+        _op,
+        grad: TensorLike,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _mse_loss_packet_call(Packet):
     @overload
@@ -1493,6 +2064,307 @@ class _multilabel_margin_loss_forward_packet(_multilabel_margin_loss_forward_pac
     default: _multilabel_margin_loss_forward_defau_operator
     output: _multilabel_margin_loss_forward_outpu_operator
 
+class _ctc_loss_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: A,
+        target_lengths: A,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Tensor,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: NDArray[Any],
+        target_lengths: Tensor,
+        blank: int = 0,
+        reduction: int = 1,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+
+class _ctc_loss_packet(_ctc_loss_packet_call):
+    IntList: _ctc_loss_IntList_operator
+    Tensor: _ctc_loss_Tensor_operator
+
+class __ctc_loss_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op, log_probs: A, targets: A, input_lengths: A, target_lengths: A, blank: int = 0, zero_infinity: bool = False
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Tensor,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: NDArray[Any],
+        target_lengths: Tensor,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
+class __ctc_loss_packet(__ctc_loss_packet_call):
+    default: __ctc_loss_default_operator
+    Tensor: __ctc_loss_Tensor_operator
+    out: __ctc_loss_out_operator
+    Tensor_out: __ctc_loss_Tensor_out_operator
+
+class __ctc_loss_backward_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        grad: A,
+        log_probs: A,
+        targets: A,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: A,
+        log_alpha: A,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        grad: Tensor,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: Tensor,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: Tensor,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: NDArray[Any],
+        log_probs: NDArray[Any],
+        targets: NDArray[Any],
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: NDArray[Any],
+        log_alpha: Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad: TensorLike,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: TensorLike,
+        log_alpha: TensorLike,
+        blank: int,
+        zero_infinity: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
+
+class __ctc_loss_backward_packet(__ctc_loss_backward_packet_call):
+    default: __ctc_loss_backward_default_operator
+    out: __ctc_loss_backward_out_operator
+
 class _margin_ranking_loss_packet(_margin_ranking_loss_call, Packet):
     default: _margin_ranking_loss_operator
 
@@ -1530,6 +2402,9 @@ class Namespace:
     multi_margin_loss: _multi_margin_loss_packet
     multilabel_margin_loss: _multilabel_margin_loss_packet
     multilabel_margin_loss_forward: _multilabel_margin_loss_forward_packet
+    ctc_loss: _ctc_loss_packet
+    _ctc_loss: __ctc_loss_packet
+    _ctc_loss_backward: __ctc_loss_backward_packet
     margin_ranking_loss: _margin_ranking_loss_packet
     cosine_embedding_loss: _cosine_embedding_loss_packet
     triplet_margin_loss: _triplet_margin_loss_packet

@@ -9,6 +9,8 @@ from numpy.typing import DTypeLike, NDArray
 from opwright.abi import Operator, Packet, Tensor
 
 __all__ = [
+    "_embedding_bag",
+    "_embedding_bag_forward_only",
     "_log_softmax",
     "_safe_softmax",
     "_scaled_dot_product_attention_math",
@@ -19,6 +21,7 @@ __all__ = [
     "dropout",
     "dropout_",
     "embedding",
+    "embedding_bag",
     "embedding_renorm",
     "embedding_renorm_",
     "feature_alpha_dropout",
@@ -292,6 +295,278 @@ def _scaled_dot_product_attention_math(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: A,
+    indices: A,
+    offsets: A,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: A | None = None,
+    include_last_offset: bool = False,
+) -> tuple[A, A, A, A]: ...
+@overload
+def embedding_bag(
+    weight: Tensor,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: Tensor,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: NDArray[Any],
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    *,
+    per_sample_weights: Tensor,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: A,
+    indices: A,
+    offsets: A,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: A | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[A, A, A, A]: ...
+@overload
+def embedding_bag(
+    weight: Tensor,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: TensorLike | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: Tensor,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: TensorLike | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: TensorLike | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: NDArray[Any],
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag(
+    weight: A,
+    indices: A,
+    offsets: A,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: A | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[A, A, A, A]: ...
+@overload
+def _embedding_bag(
+    weight: Tensor,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag(
+    weight: NDArray[Any],
+    indices: Tensor,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: NDArray[Any],
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    *,
+    per_sample_weights: Tensor,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag(
+    weight: TensorLike,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+    out3: A,
+) -> tuple[A, A, A, A]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: A,
+    indices: A,
+    offsets: A,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: A | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[A, A, A, A]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: Tensor,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: NDArray[Any],
+    indices: Tensor,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: NDArray[Any],
+    indices: NDArray[Any],
+    offsets: NDArray[Any],
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    *,
+    per_sample_weights: Tensor,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _embedding_bag_forward_only(
+    weight: TensorLike,
+    indices: TensorLike,
+    offsets: TensorLike,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: TensorLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+    out3: A,
+) -> tuple[A, A, A, A]: ...
 @overload
 def embedding_renorm_(self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
 @overload
@@ -584,6 +859,280 @@ class __scaled_dot_product_attention_math_call:
 
 class __scaled_dot_product_attention_math_operator(__scaled_dot_product_attention_math_call, Operator): ...
 
+class _embedding_bag_default_call:
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _embedding_bag_default_operator(_embedding_bag_default_call, Operator): ...
+
+embedding_bag_default: _embedding_bag_default_call
+
+class _embedding_bag_padding_idx_call:
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: A | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _embedding_bag_padding_idx_operator(_embedding_bag_padding_idx_call, Operator): ...
+
+embedding_bag_padding_idx: _embedding_bag_padding_idx_call
+
+class __embedding_bag_default_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class __embedding_bag_forward_only_default_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
 class __softmax_out_operator(Operator):
     def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
 
@@ -618,6 +1167,44 @@ class _embedding_renorm__operator(_embedding_renorm__call, Operator): ...
 
 class _native_dropout_out_operator(Operator):
     def __call__(_op, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
+
+class __embedding_bag_out_operator(Operator):
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+        out3: A,
+    ) -> tuple[A, A, A, A]: ...
+
+class __embedding_bag_forward_only_out_operator(Operator):
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+        out3: A,
+    ) -> tuple[A, A, A, A]: ...
 
 class __softmax_packet_call(Packet):
     @overload
@@ -775,6 +1362,314 @@ class _scaled_dot_product_attention_packet(_scaled_dot_product_attention_call, P
 class __scaled_dot_product_attention_math_packet(__scaled_dot_product_attention_math_call, Packet):
     default: __scaled_dot_product_attention_math_operator
 
+class _embedding_bag_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: A | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: TensorLike | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _embedding_bag_packet(_embedding_bag_packet_call):
+    default: _embedding_bag_default_operator
+    padding_idx: _embedding_bag_padding_idx_operator
+
+class __embedding_bag_packet(Packet):
+    default: __embedding_bag_default_operator
+    out: __embedding_bag_out_operator
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+        out3: A,
+    ) -> tuple[A, A, A, A]: ...
+
+class __embedding_bag_forward_only_packet(Packet):
+    default: __embedding_bag_forward_only_default_operator
+    out: __embedding_bag_forward_only_out_operator
+    @overload
+    def __call__(
+        _op,
+        weight: A,
+        indices: A,
+        offsets: A,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: A | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: Tensor,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: Tensor,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: NDArray[Any],
+        indices: NDArray[Any],
+        offsets: NDArray[Any],
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        *,
+        per_sample_weights: Tensor,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+        out3: A,
+    ) -> tuple[A, A, A, A]: ...
+
 class _embedding_renorm__packet(_embedding_renorm__call, Packet):
     default: _embedding_renorm__operator
 
@@ -802,4 +1697,7 @@ class Namespace:
     feature_alpha_dropout_: _feature_alpha_dropout__packet
     scaled_dot_product_attention: _scaled_dot_product_attention_packet
     _scaled_dot_product_attention_math: __scaled_dot_product_attention_math_packet
+    embedding_bag: _embedding_bag_packet
+    _embedding_bag: __embedding_bag_packet
+    _embedding_bag_forward_only: __embedding_bag_forward_only_packet
     embedding_renorm_: _embedding_renorm__packet

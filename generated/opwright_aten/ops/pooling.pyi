@@ -21,12 +21,17 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
     "max_pool2d_with_indices",
+    "max_pool2d_with_indices_backward",
     "max_pool3d",
     "max_pool3d_with_indices",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
@@ -303,6 +308,170 @@ def adaptive_max_pool3d(self: TensorLike, output_size: Sequence[int] | int, *, o
 def adaptive_max_pool1d(self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
 @overload
 def adaptive_max_pool1d(input: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
+@overload
+def max_unpool2d(self: A, indices: A, output_size: Sequence[int] | int) -> A: ...
+@overload
+def max_unpool2d(input: A, indices: A, output_size: Sequence[int] | int) -> A: ...
+@overload
+def max_unpool2d(self: Tensor, indices: TensorLike, output_size: Sequence[int] | int) -> Tensor: ...
+@overload
+def max_unpool2d(self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+@overload
+def max_unpool2d(self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+@overload
+def max_unpool3d(
+    self: A, indices: A, output_size: Sequence[int] | int, stride: Sequence[int] | int, padding: Sequence[int] | int
+) -> A: ...
+@overload
+def max_unpool3d(
+    input: A, indices: A, output_size: Sequence[int] | int, stride: Sequence[int] | int, padding: Sequence[int] | int
+) -> A: ...
+@overload
+def max_unpool3d(
+    self: Tensor,
+    indices: TensorLike,
+    output_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+) -> Tensor: ...
+@overload
+def max_unpool3d(
+    self: NDArray[Any],
+    indices: Tensor,
+    output_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+) -> Tensor: ...
+@overload
+def max_unpool3d(
+    self: TensorLike,
+    indices: TensorLike,
+    output_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    *,
+    out: A,
+) -> A: ...
+@overload
+def fractional_max_pool2d(
+    self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+) -> tuple[A, A]: ...
+@overload
+def fractional_max_pool2d(
+    input: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+) -> tuple[A, A]: ...
+@overload
+def fractional_max_pool2d(
+    self: Tensor, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: TensorLike
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(
+    self: NDArray[Any], kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: Tensor
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(
+    self: TensorLike,
+    kernel_size: Sequence[int] | int,
+    output_size: Sequence[int] | int,
+    random_samples: TensorLike,
+    *,
+    output: A,
+    indices: A,
+) -> tuple[A, A]: ...
+@overload
+def fractional_max_pool3d(
+    self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+) -> tuple[A, A]: ...
+@overload
+def fractional_max_pool3d(
+    input: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+) -> tuple[A, A]: ...
+@overload
+def fractional_max_pool3d(
+    self: Tensor, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: TensorLike
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(
+    self: NDArray[Any], kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: Tensor
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(
+    self: TensorLike,
+    kernel_size: Sequence[int] | int,
+    output_size: Sequence[int] | int,
+    random_samples: TensorLike,
+    *,
+    output: A,
+    indices: A,
+) -> tuple[A, A]: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: A,
+    self: A,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: A,
+) -> A: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: A,
+    input: A,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: A,
+) -> A: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    self: TensorLike,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: TensorLike,
+) -> Tensor: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: NDArray[Any],
+    self: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: TensorLike,
+) -> Tensor: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: NDArray[Any],
+    self: NDArray[Any],
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor: ...
+@overload
+def max_pool2d_with_indices_backward(
+    grad_output: TensorLike,
+    self: TensorLike,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int,
+    padding: Sequence[int] | int,
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+    indices: TensorLike,
+    *,
+    grad_input: A,
+) -> A: ...
 
 class _max_pool2d_with_indices_default_operator(Operator):
     def __call__(
@@ -489,6 +658,176 @@ class _adaptive_max_pool1d_call:
 
 class _adaptive_max_pool1d_operator(_adaptive_max_pool1d_call, Operator): ...
 
+class _max_unpool2d_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, indices: A, output_size: Sequence[int] | int) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, indices: TensorLike, output_size: Sequence[int] | int) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+
+class _max_unpool3d_default_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        indices: A,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        indices: TensorLike,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        indices: Tensor,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> Tensor: ...
+
+class _fractional_max_pool2d_default_operator(Operator):
+    @overload
+    def __call__(
+        _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _fractional_max_pool2d_output_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+        *,
+        output: A,
+        indices: A,
+    ) -> tuple[A, A]: ...
+
+class _fractional_max_pool3d_default_operator(Operator):
+    @overload
+    def __call__(
+        _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _fractional_max_pool3d_output_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+        *,
+        output: A,
+        indices: A,
+    ) -> tuple[A, A]: ...
+
+class _max_pool2d_with_indices_backward_def_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        grad_output: A,
+        self: A,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: Tensor,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: NDArray[Any],
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: NDArray[Any],
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor: ...
+
+class _max_pool2d_with_indices_backward_gra_operator(Operator):
+    def __call__(
+        _op,
+        grad_output: TensorLike,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+        *,
+        grad_input: A,
+    ) -> A: ...
+
 class _avg_pool2d_out_operator(Operator):
     def __call__(
         _op,
@@ -528,6 +867,21 @@ class _adaptive_avg_pool2d_out_operator(Operator):
 
 class _adaptive_avg_pool3d_out_operator(Operator):
     def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _max_unpool2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _max_unpool3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        indices: TensorLike,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _max_pool2d_with_indices_packet_call(Packet):
     @overload
@@ -760,6 +1114,206 @@ class _adaptive_max_pool3d_packet(_adaptive_max_pool3d_packet_call):
 class _adaptive_max_pool1d_packet(_adaptive_max_pool1d_call, Packet):
     default: _adaptive_max_pool1d_operator
 
+class _max_unpool2d_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, indices: A, output_size: Sequence[int] | int) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, indices: TensorLike, output_size: Sequence[int] | int) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _max_unpool2d_packet(_max_unpool2d_packet_call):
+    default: _max_unpool2d_default_operator
+    out: _max_unpool2d_out_operator
+
+class _max_unpool3d_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        indices: A,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        indices: TensorLike,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        indices: Tensor,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        indices: TensorLike,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _max_unpool3d_packet(_max_unpool3d_packet_call):
+    default: _max_unpool3d_default_operator
+    out: _max_unpool3d_out_operator
+
+class _fractional_max_pool2d_packet_call(Packet):
+    @overload
+    def __call__(
+        _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+        *,
+        output: A,
+        indices: A,
+    ) -> tuple[A, A]: ...
+
+class _fractional_max_pool2d_packet(_fractional_max_pool2d_packet_call):
+    default: _fractional_max_pool2d_default_operator
+    output: _fractional_max_pool2d_output_operator
+
+class _fractional_max_pool3d_packet_call(Packet):
+    @overload
+    def __call__(
+        _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A
+    ) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        output_size: Sequence[int] | int,
+        random_samples: TensorLike,
+        *,
+        output: A,
+        indices: A,
+    ) -> tuple[A, A]: ...
+
+class _fractional_max_pool3d_packet(_fractional_max_pool3d_packet_call):
+    default: _fractional_max_pool3d_default_operator
+    output: _fractional_max_pool3d_output_operator
+
+class _max_pool2d_with_indices_backward_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        grad_output: A,
+        self: A,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: Tensor,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: NDArray[Any],
+        self: Tensor,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: NDArray[Any],
+        self: NDArray[Any],
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        grad_output: TensorLike,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        ceil_mode: bool,
+        indices: TensorLike,
+        *,
+        grad_input: A,
+    ) -> A: ...
+
+class _max_pool2d_with_indices_backward_packet(_max_pool2d_with_indices_backward_packet_call):
+    default: _max_pool2d_with_indices_backward_def_operator
+    grad_input: _max_pool2d_with_indices_backward_gra_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -780,3 +1334,8 @@ class Namespace:
     adaptive_max_pool2d: _adaptive_max_pool2d_packet
     adaptive_max_pool3d: _adaptive_max_pool3d_packet
     adaptive_max_pool1d: _adaptive_max_pool1d_packet
+    max_unpool2d: _max_unpool2d_packet
+    max_unpool3d: _max_unpool3d_packet
+    fractional_max_pool2d: _fractional_max_pool2d_packet
+    fractional_max_pool3d: _fractional_max_pool3d_packet
+    max_pool2d_with_indices_backward: _max_pool2d_with_indices_backward_packet

@@ -13,6 +13,11 @@ __all__ = [
     "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d",
     "_upsample_nearest_exact3d",
+    "affine_grid_generator",
+    "affine_grid_generator_backward",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "upsample_bicubic2d",
     "upsample_bilinear2d",
     "upsample_linear1d",
@@ -267,6 +272,49 @@ def upsample_bicubic2d(
     *,
     out: A,
 ) -> A: ...
+@overload
+def grid_sampler(input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+@overload
+def grid_sampler(
+    input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler(
+    input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler_2d(input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+@overload
+def grid_sampler_2d(
+    input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler_2d(
+    input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler_2d(
+    input: TensorLike, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: A
+) -> A: ...
+@overload
+def grid_sampler_3d(input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+@overload
+def grid_sampler_3d(
+    input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler_3d(
+    input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor: ...
+@overload
+def grid_sampler_3d(
+    input: TensorLike, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: A
+) -> A: ...
+@overload
+def affine_grid_generator(theta: A, size: Sequence[int], align_corners: bool) -> A: ...
+@overload
+def affine_grid_generator(theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
+def affine_grid_generator_backward(grad: A, size: Sequence[int], align_corners: bool) -> A: ...
 
 class _upsample_nearest1d_default_call:
     def __call__(_op, self: A, output_size: Sequence[int] | int, scales: float | None = None) -> A: ...
@@ -474,6 +522,52 @@ class _upsample_bicubic2d_vec_operator(_upsample_bicubic2d_vec_call, Operator): 
 
 upsample_bicubic2d_vec: _upsample_bicubic2d_vec_call
 
+class _grid_sampler_call:
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+
+class _grid_sampler_operator(_grid_sampler_call, Operator): ...
+
+class _grid_sampler_2d_default_operator(Operator):
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+
+class _grid_sampler_3d_default_operator(Operator):
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+
+class _affine_grid_generator_default_operator(Operator):
+    def __call__(_op, theta: A, size: Sequence[int], align_corners: bool) -> A: ...
+
+class _affine_grid_generator_backward_call:
+    def __call__(_op, grad: A, size: Sequence[int], align_corners: bool) -> A: ...
+
+class _affine_grid_generator_backward_operator(_affine_grid_generator_backward_call, Operator): ...
+
 class _upsample_nearest1d_out_operator(Operator):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A
@@ -577,6 +671,33 @@ class _upsample_bicubic2d_out_operator(Operator):
         *,
         out: A,
     ) -> A: ...
+
+class _grid_sampler_2d_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        grid: TensorLike,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _grid_sampler_3d_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        grid: TensorLike,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _affine_grid_generator_out_operator(Operator):
+    def __call__(_op, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
 
 class _upsample_nearest1d_packet_call(Packet):
     @overload
@@ -848,6 +969,76 @@ class _upsample_bicubic2d_packet(_upsample_bicubic2d_packet_call):
     vec: _upsample_bicubic2d_vec_operator
     out: _upsample_bicubic2d_out_operator
 
+class _grid_sampler_packet(_grid_sampler_call, Packet):
+    default: _grid_sampler_operator
+
+class _grid_sampler_2d_packet_call(Packet):
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        input: TensorLike,
+        grid: TensorLike,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _grid_sampler_2d_packet(_grid_sampler_2d_packet_call):
+    default: _grid_sampler_2d_default_operator
+    out: _grid_sampler_2d_out_operator
+
+class _grid_sampler_3d_packet_call(Packet):
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        input: TensorLike,
+        grid: TensorLike,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _grid_sampler_3d_packet(_grid_sampler_3d_packet_call):
+    default: _grid_sampler_3d_default_operator
+    out: _grid_sampler_3d_out_operator
+
+class _affine_grid_generator_packet_call(Packet):
+    @overload
+    def __call__(_op, theta: A, size: Sequence[int], align_corners: bool) -> A: ...
+    @overload
+    def __call__(_op, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
+
+class _affine_grid_generator_packet(_affine_grid_generator_packet_call):
+    default: _affine_grid_generator_default_operator
+    out: _affine_grid_generator_out_operator
+
+class _affine_grid_generator_backward_packet(_affine_grid_generator_backward_call, Packet):
+    default: _affine_grid_generator_backward_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -861,3 +1052,8 @@ class Namespace:
     upsample_bilinear2d: _upsample_bilinear2d_packet
     upsample_trilinear3d: _upsample_trilinear3d_packet
     upsample_bicubic2d: _upsample_bicubic2d_packet
+    grid_sampler: _grid_sampler_packet
+    grid_sampler_2d: _grid_sampler_2d_packet
+    grid_sampler_3d: _grid_sampler_3d_packet
+    affine_grid_generator: _affine_grid_generator_packet
+    affine_grid_generator_backward: _affine_grid_generator_backward_packet

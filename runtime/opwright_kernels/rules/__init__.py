@@ -4,6 +4,7 @@ Those that operators of many kinds share are in `opwright.rules`.
 """
 
 from opwright_kernels.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
+from opwright_kernels.rules.bags import alignments, bags, pair_distances
 from opwright_kernels.rules.convolution import convolution
 from opwright_kernels.rules.dropout import dropout_mask, native_dropout
 from opwright_kernels.rules.embedding import embedding, embedding_renorm
@@ -62,11 +63,14 @@ from opwright_kernels.rules.scattering import (
     taken,
 )
 from opwright_kernels.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright_kernels.rules.unpooling import fractional_pool, unpool
 from opwright_kernels.rules.upsampling import upsample
 from opwright_kernels.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
+    "alignments",
+    "bags",
     "batch_norm",
     "batch_norm_statistics",
     "bernoulli",
@@ -83,6 +87,7 @@ __all__ = [
     "embedding",
     "embedding_renorm",
     "expand_masks",
+    "fractional_pool",
     "gather",
     "gelu",
     "geometric",
@@ -120,6 +125,7 @@ __all__ = [
     "normalized",
     "not_computed",
     "padded",
+    "pair_distances",
     "permutation",
     "pool",
     "positions_of",
@@ -140,5 +146,6 @@ __all__ = [
     "taken",
     "topk",
     "uniform",
+    "unpool",
     "upsample",
 ]

@@ -1,0 +1,47 @@
+"""Backward and forward functions of images sampled at places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright_kernels.grids import Options, sampled, scattered
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def grid_sampler_backward(
+    grad: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """Return the gradients of images and of places."""
+    options = Options(interpolation_mode, padding_mode, align_corners)
+    of_input = scattered(grad, grid, input.shape, options) if mask[0] else None
+    if not mask[1]:
+        return of_input, None
+    slopes = [sampled(input, grid, options, along) for along in range(grid.shape[-1])]
+    return of_input, aten.stack([aten.sum(grad * each, [1]) for each in slopes], -1)
+
+
+def grid_sampler_forward(
+    input_t: Tensor,
+    grid_t: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Tensor:
+    """Return the tangents of samples: as images move, and as places do."""
+    options = Options(interpolation_mode, padding_mode, align_corners)
+    total = sampled(input_t, grid, options)
+    for along in range(grid.shape[-1]):
+        total = total + sampled(input, grid, options, along) * aten.unsqueeze(aten.select(grid_t, -1, along), 1)
+    return total

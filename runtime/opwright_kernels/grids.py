@@ -1,0 +1,161 @@
+"""Where images are sampled: of each place the elements around it, and how much of each. On Tensors.
+
+Places are numbers from -1 to 1 across the image. `mode` is 0 (linear), 1 (nearest) or 2 (cubic); `padding` is what lies
+beyond the image: 0 (zeros), 1 (its border) or 2 (its reflection).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import opwright
+from opwright.arrays.dtypes import as_dtype, int64, opmath
+
+Tensor = Any
+aten = opwright.ops.aten
+
+# The free coefficient of cubic convolution, as in PyTorch.
+_CUBIC = -0.75
+
+
+@dataclass(frozen=True)
+class Tap:
+    """In one dimension, for each place: which element, whether there is one, how much of it (None: all), and how fast
+    that grows with the place (None: not at all)."""
+
+    index: Tensor
+    inside: Tensor
+    weight: Tensor | None
+    slope: Tensor | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The last three arguments of `grid_sampler`."""
+
+    mode: int
+    padding: int
+    align_corners: bool
+
+
+def sampled(input: Tensor, grid: Tensor, options: Options, along: int | None = None) -> Tensor:
+    """Return (N, C, *places) of images (N, C, *sizes), or how fast that grows with the number `along` of each place."""
+    sizes, places = input.shape[2:], grid.shape[1:-1]
+    dtype = as_dtype(input.dtype)
+    compute = opmath(dtype)
+    flat = aten.reshape(aten.to(input, compute), [*input.shape[:2], prod(sizes)])
+    total = aten.new_zeros(flat, [*input.shape[:2], prod(places)])
+    for index, inside, weight in _corners(aten.to(grid, compute), sizes, options, along):
+        rows = aten.expand(aten.unsqueeze(index, 1), total.shape)
+        value = aten.where.ScalarOther(aten.unsqueeze(inside, 1), aten.gather(flat, 2, rows), 0)
+        total = total + (value if weight is None else value * aten.unsqueeze(weight, 1))
+    return aten.to(aten.reshape(total, [*input.shape[:2], *places]), dtype)
+
+
+def scattered(grad: Tensor, grid: Tensor, shape: Sequence[int], options: Options) -> Tensor:
+    """Return the transpose of `sampled`: images of `shape`, each element the sum of what its samples had of it."""
+    sizes, places = shape[2:], grid.shape[1:-1]
+    dtype = as_dtype(grad.dtype)
+    compute = opmath(dtype)
+    flat = aten.reshape(aten.to(grad, compute), [*shape[:2], prod(places)])
+    total = aten.new_zeros(flat, [*shape[:2], prod(sizes)])
+    for index, inside, weight in _corners(aten.to(grid, compute), sizes, options, None):
+        share = flat if weight is None else flat * aten.unsqueeze(weight, 1)
+        share = aten.where.ScalarOther(aten.unsqueeze(inside, 1), share, 0)
+        total = aten.scatter_add(total, 2, aten.expand(aten.unsqueeze(index, 1), flat.shape), share)
+    return aten.to(aten.reshape(total, list(shape)), dtype)
+
+
+def _corners(
+    grid: Tensor, sizes: Sequence[int], options: Options, along: int | None
+) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+    """Yield the elements around places: number in the flattened image, whether there is one, and how much of it."""
+    ndim = len(sizes)
+    flat = aten.reshape(grid, [grid.shape[0], prod(grid.shape[1:-1]), ndim])
+    # The first number of a place counts along the last dimension.
+    lists = [
+        [(tap, which == along) for tap in _taps(aten.select(flat, 2, which), sizes[ndim - 1 - which], options)]
+        for which in reversed(range(ndim))
+    ]
+    for corner in itertools.product(*lists):
+        index = inside = weight = None
+        factors = [tap.slope if is_slope else tap.weight for tap, is_slope in corner]
+        if along is not None and any(tap.slope is None for tap, is_slope in corner if is_slope):
+            return
+        for (tap, _), size, factor in zip(corner, sizes, factors, strict=True):
+            index = tap.index if index is None else index * size + tap.index
+            inside = tap.inside if inside is None else aten.logical_and(inside, tap.inside)
+            weight = factor if weight is None else weight * factor
+        yield index, inside, weight
+
+
+def _taps(place: Tensor, size: int, options: Options) -> list[Tap]:
+    factor = (size - 1) / 2 if options.align_corners else size / 2
+    place = (place + 1) * factor if options.align_corners else ((place + 1) * size - 1) / 2
+    if options.mode == 2:
+        return _cubic_taps(place, factor, size, options)
+    place, turn = _brought_inside(place, size, options)
+    if options.mode == 1:
+        return [_tap(aten.round(place), size, None, None)]
+    lower = aten.floor(place)
+    part = place - lower
+    slope = turn * factor
+    return [_tap(lower, size, 1 - part, -slope), _tap(lower + 1, size, part, slope)]
+
+
+def _cubic_taps(place: Tensor, factor: float, size: int, options: Options) -> list[Tap]:
+    lower = aten.floor(place)
+    part = place - lower
+    found = []
+    for at, distance, sign in ((-1, part + 1, 1), (0, part, 1), (1, 1 - part, -1), (2, 2 - part, -1)):
+        spot, _ = _brought_inside(lower + at, size, options)
+        weight, slope = _outer(distance) if at in (-1, 2) else _inner(distance)
+        found.append(_tap(spot, size, weight, slope * (sign * factor)))
+    return found
+
+
+def _inner(distance: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weight of an element less than 1 away, and how fast it grows with the distance."""
+    a, b = _CUBIC + 2, _CUBIC + 3
+    return (a * distance - b) * distance * distance + 1, (3 * a * distance - 2 * b) * distance
+
+
+def _outer(distance: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weight of an element from 1 to 2 away, and how fast it grows with the distance."""
+    weight = ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC
+    return weight, (3 * _CUBIC * distance - 10 * _CUBIC) * distance + 8 * _CUBIC
+
+
+def _tap(spot: Tensor, size: int, weight: Tensor | None, slope: Tensor | None) -> Tap:
+    inside = aten.logical_and(spot >= 0, spot < size)
+    return Tap(aten.to(aten.where.ScalarOther(inside, spot, 0), int64), inside, weight, slope)
+
+
+def _brought_inside(place: Tensor, size: int, options: Options) -> tuple[Tensor, Tensor]:
+    """Return places within the image, where there are no zeros around it, and how fast they grow with the given ones;
+    NaN is its start."""
+    turn = aten.ones_like(place)
+    if options.padding == 0:
+        return place, turn
+    if options.padding == 2:
+        place, turn = _reflected(place, size, options.align_corners)
+    is_inside = aten.logical_and(place > 0, place < size - 1)
+    place = aten.clamp_max(aten.where.ScalarOther(place > 0, place, 0), size - 1)
+    return place, aten.where.ScalarOther(is_inside, turn, 0)
+
+
+def _reflected(place: Tensor, size: int, align_corners: bool) -> tuple[Tensor, Tensor]:
+    """Return places folded at the outermost elements' centres, or at their outer edges, and the way they then go."""
+    low, span = (0.0, size - 1) if align_corners else (-0.5, size)
+    if span == 0:
+        return aten.zeros_like(place), aten.zeros_like(place)
+    away = place - low
+    sign = aten.where.ScalarOther(away < 0, aten.full_like(place, -1), 1)
+    away = aten.abs(away)
+    rest = aten.fmod(away, span)
+    is_odd = aten.fmod(aten.floor(away / span), 2) != 0
+    return aten.where(is_odd, span - rest, rest) + low, aten.where(is_odd, -sign, sign)
