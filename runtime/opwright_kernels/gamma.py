@@ -123,15 +123,16 @@ def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
     # (Python's own is less exact near 1 and 2 than float64)
     found = one_by_one(xp, math.lgamma, self, out) if self.dtype.itemsize <= 4 else None
-    return blockwise(xp, _lgamma, out, self) if found is None else found
+    return blockwise(xp, lgamma_of_block, out, self) if found is None else found
 
 
-def _lgamma(xp: ModuleType, x: Array) -> Array:
+def lgamma_of_block(xp: ModuleType, x: Array) -> Array:
+    """Return what `lgamma` does, of a 1-d array of float32 or float64."""
     reflected = x < 0.5
     y = xp.where(reflected, 1 - x, x)
     result = _lgamma_from_half(xp, y)
     put_where(xp, result, reflected, lambda low, value: _reflected_lgamma(xp, low, value), x, result)
-    result[xp.isinf(x)] = math.inf
+    result[xp.isinf(x) | (x <= 0) & (x == xp.rint(x))] = math.inf
     return result
 
 
@@ -145,8 +146,13 @@ def _lgamma_from_half(xp: ModuleType, y: Array) -> Array:
 
 
 def _stirling(xp: ModuleType, v: Array) -> Array:
+    return (v - 0.5) * (xp.log(v) - 1) + (_HALF_LOG_2PI - 0.5 + stirling_rest(v))
+
+
+def stirling_rest(v: Array) -> Array:
+    """Return Stirling's series without its first terms, from 8 on: a sum of odd powers of 1 / v."""
     inverse = 1 / v
-    return (v - 0.5) * (xp.log(v) - 1) + (_HALF_LOG_2PI - 0.5 + inverse * polynomial(_STIRLING, inverse * inverse))
+    return inverse * polynomial(_STIRLING, inverse * inverse)
 
 
 def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:

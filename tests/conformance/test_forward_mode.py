@@ -40,6 +40,7 @@ NONE_THERE = "PyTorch has no forward formula"
 NO_TANGENTS = {
     **dict.fromkeys(["_cdist_forward", "_euclidean_dist", "index_reduce", "multi_margin_loss"], NONE_THERE),
     **dict.fromkeys(["multilabel_margin_loss_forward", "special_zeta", "special_zeta.self_scalar"], NONE_THERE),
+    **dict.fromkeys(["igamma", "igammac"], NONE_THERE),
     **dict.fromkeys(["as_strided_scatter", "cholesky_inverse", "cholesky_solve"], "PyTorch's differ (see DIFFERENT)"),
     **dict.fromkeys(["fmax", "fmin"], "PyTorch's differ (see DIFFERENT_TANGENTS)"),
     "conj_physical_": "compared as _conj_physical",
