@@ -4380,6 +4380,16 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "instance_norm",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.normalization", "instance_norm", "", ""),
         ),
+        (
+            "renorm",
+            "renorm_default",
+            ("CompositeExplicitAutograd", "opwright_kernels.composites.normalization", "renorm", "", ""),
+            "Autograd",
+            "autocast",
+            "forward",
+        ),
+        ("renorm.out", "renorm_out", "CompositeExplicitAutograd", "Autograd", "ADInplaceOrView"),
+        ("renorm_", "renorm_", "CompositeExplicitAutograd", "Autograd", "ADInplaceOrView", "forward"),
     ],
     "activations": [
         ("silu", "silu_default", "CPU+dense", "CUDA", "Meta", "Autograd", "forward"),

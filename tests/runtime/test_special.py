@@ -113,3 +113,13 @@ def test_the_incomplete_gamma_functions_sum_to_one() -> None:
     ahead = opwright.special.gammainc(a, x * (1 + 1e-9))
     assert (ahead >= lower * (1 - 1e-14)).all()
     assert ((lower >= 0) & (lower <= 1) & (upper >= 0)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lgamma_at_poles_and_its_digits(dtype: type) -> None:
+    """Every float far below 0 is a pole. Results of float32 are rounded once, but near the zeros below 0."""
+    poles = np.array([0.0, -0.0, -1.0, -2.0, -33.0, np.finfo(dtype).min, -np.inf, np.inf], dtype)
+    assert np.isposinf(opwright.lgamma(poles)).all()
+    x = np.concatenate([np.linspace(0.01, 20, 5000), np.geomspace(20, 1e30, 500)]).astype(np.float32)
+    wide = opwright.lgamma(x.astype(np.float64))
+    assert (np.abs(opwright.lgamma(x) - wide) <= 0.7 * np.spacing(np.abs(wide).astype(np.float32))).all()
