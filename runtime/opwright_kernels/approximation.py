@@ -38,6 +38,15 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
     return result
 
 
+def in_double(xp: ModuleType, function: Callable[..., Array], out: Array | None, *operands: Array) -> Array:
+    """Return what `blockwise` does, of a function that is given, and gives, float64; rounded to the operands' dtype."""
+
+    def computed(xp: ModuleType, *parts: Array) -> Array:
+        return function(xp, *[part.astype("float64", copy=False) for part in parts])
+
+    return blockwise(xp, computed, out, *operands)
+
+
 def filled_in_blocks(
     xp: ModuleType, fill: Callable[[ModuleType, Array, Array], None], self: Array, out: Array | None
 ) -> Array:

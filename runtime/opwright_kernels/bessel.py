@@ -1,6 +1,7 @@
-"""Modified Bessel functions of the first kind.
+"""Modified Bessel functions of the first and the second kind.
 
-Coefficients: polynomials through the Chebyshev nodes of their interval, computed with 60 digits.
+Coefficients: polynomials and rational functions through the Chebyshev nodes of their interval, computed with 50 digits
+or more.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright_kernels.approximation import blockwise, polynomial, put_where
+from opwright_kernels.approximation import blockwise, in_double, polynomial, put_where, ratio
 
 Array = Any
 
@@ -96,6 +97,80 @@ _I1_TAIL = (
     1.7254919923090538e-09,
     -3.586082926082399e-10,
 )
+# K0(x) plus log(x / 2) I0(x), and K1(x) less log(x / 2) I1(x), this times x; of x², up to 2.
+_K0 = (
+    -0.5772156649015329,
+    0.1056960837746168,
+    0.014418505235913403,
+    0.0005451899602573268,
+    1.021401413519616e-05,
+    1.1570351012535374e-07,
+    8.819879035027937e-10,
+    4.8433399275830486e-12,
+    2.0062068689459318e-14,
+    6.872289021185454e-17,
+)
+_K1 = (
+    1.0,
+    0.03860783245076608,
+    -0.042049020943651316,
+    -0.0028371119837725905,
+    -7.493042904491131e-05,
+    -1.0892182678340606e-06,
+    -1.0112901478345438e-08,
+    -6.54047500248146e-11,
+    -3.1149818492859936e-13,
+    -1.2137166536221055e-15,
+)
+# sqrt(x) exp(x) K(x) of 2 / x, from 2 on.
+_K0_TAIL = (
+    (
+        1.2533141373155003,
+        10.357771089031292,
+        31.909165380519152,
+        46.737323734426674,
+        34.44173604018162,
+        12.448022275477989,
+        1.9861451139729793,
+        0.10877871393435402,
+        0.0009511093294167135,
+    ),
+    (
+        1.0,
+        8.326805636268345,
+        25.962677632488784,
+        38.776442016065474,
+        29.51690654374211,
+        11.281700033136948,
+        1.9941434364743253,
+        0.1348184818096652,
+        0.0021514461559425566,
+    ),
+)
+_K1_TAIL = (
+    (
+        1.2533141373155003,
+        10.23457395209193,
+        31.409596274972394,
+        46.561090544452874,
+        35.76240988998447,
+        14.211883556098567,
+        2.7483172167054923,
+        0.2205892436519487,
+        0.004783147605128259,
+    ),
+    (
+        1.0,
+        7.9785085427693225,
+        23.594558452081714,
+        32.947323554480626,
+        22.954646994749208,
+        7.761509131066469,
+        1.1417612012738427,
+        0.05613097373496433,
+        0.0003930056306808146,
+    ),
+)
 
 
 def i0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
@@ -138,4 +213,43 @@ def _bessel(xp: ModuleType, x: Array, near: tuple[float, ...], tail: tuple[float
     result = size.copy()
     put_where(xp, result, size <= _BORDER, from_near, size)
     put_where(xp, result, size > _BORDER, from_tail, size)
+    return result
+
+
+def modified_bessel_k0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """Return the modified Bessel function of the second kind and order 0: inf at 0, NaN below."""
+    return in_double(xp, lambda xp, x: _second_kind(xp, x, 0, scaled=False), out, self)
+
+
+def modified_bessel_k1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """Return the modified Bessel function of the second kind and order 1: inf at 0, NaN below."""
+    return in_double(xp, lambda xp, x: _second_kind(xp, x, 1, scaled=False), out, self)
+
+
+def scaled_modified_bessel_k0(xp: ModuleType, x: Array, out: Array | None = None) -> Array:
+    """Return the modified Bessel function of the second kind and order 0 times exp(x)."""
+    return in_double(xp, lambda xp, x: _second_kind(xp, x, 0, scaled=True), out, x)
+
+
+def scaled_modified_bessel_k1(xp: ModuleType, x: Array, out: Array | None = None) -> Array:
+    """Return the modified Bessel function of the second kind and order 1 times exp(x)."""
+    return in_double(xp, lambda xp, x: _second_kind(xp, x, 1, scaled=True), out, x)
+
+
+def _second_kind(xp: ModuleType, x: Array, order: int, *, scaled: bool) -> Array:
+    def from_near(v: Array) -> Array:
+        square = v * v
+        if order == 0:
+            value = polynomial(_K0, square) - xp.log(0.5 * v) * polynomial(_I0, 0.25 * square)
+        else:
+            value = polynomial(_K1, square) / v + xp.log(0.5 * v) * (0.5 * v * polynomial(_I1, 0.25 * square))
+        return value * xp.exp(v) if scaled else value
+
+    def from_tail(v: Array) -> Array:
+        value = ratio(_K1_TAIL if order else _K0_TAIL, 2 / v) / xp.sqrt(v)
+        return value if scaled else value * xp.exp(-v)
+
+    result = xp.where(x == 0, xp.inf, xp.nan)
+    put_where(xp, result, (x > 0) & (x <= 2), from_near, x)
+    put_where(xp, result, x > 2, from_tail, x)
     return result

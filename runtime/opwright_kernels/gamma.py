@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.core import compiled
-from opwright_kernels.approximation import blockwise, one_by_one, polynomial, put_where, ratio
+from opwright_kernels.approximation import blockwise, in_double, one_by_one, polynomial, put_where, ratio
 
 Array = Any
 
@@ -69,6 +69,29 @@ _LGAMMA_MIDDLE = (
         -2.3917808078553147e-11,
     ),
 )
+# The same for results of float32, computed in float64.
+_LGAMMA_NEAR_SHORT = (
+    (
+        0.7631532515020231,
+        2.370009863588301,
+        2.2447524910394705,
+        0.710402495070657,
+        0.058380760783318504,
+        0.00030114762928240216,
+    ),
+    (
+        1.0,
+        3.8694027291480344,
+        4.956484152856994,
+        2.450778067218638,
+        0.4282137225059452,
+        0.0184325736901046,
+    ),
+)
+_LGAMMA_MIDDLE_SHORT = (
+    (0.6931471716427443, 1.2264156457501023, 0.63591553675554, 0.10719583013020893, 0.0045267282808961005),
+    (1.0, 0.43804696147746464, 0.04937962594551087, 0.0011696017813616752, -3.0181191307842933e-06),
+)
 # Stirling's series, of 1 / x².
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _HALF_LOG_2PI = 0.9189385332046727
@@ -124,31 +147,42 @@ _ZETA = (
 def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
     # (Python's own is less exact near 1 and 2 than float64)
-    found = one_by_one(xp, math.lgamma, self, out) if self.dtype.itemsize <= 4 else None
-    return blockwise(xp, _lgamma, out, self) if found is None else found
+    if self.dtype.itemsize > 4:
+        return blockwise(xp, lgamma_of_block, out, self)
+    found = one_by_one(xp, math.lgamma, self, out)
+    return in_double(xp, lambda xp, x: lgamma_of_block(xp, x, short=True), out, self) if found is None else found
 
 
-def _lgamma(xp: ModuleType, x: Array) -> Array:
+def lgamma_of_block(xp: ModuleType, x: Array, *, short: bool = False) -> Array:
+    """Return what `lgamma` does, of a 1-d array of float64; with the digits of float32, where `short`."""
     reflected = x < 0.5
     y = xp.where(reflected, 1 - x, x)
-    result = _lgamma_from_half(xp, y)
+    result = _lgamma_from_half(xp, y, short)
     put_where(xp, result, reflected, lambda low, value: _reflected_lgamma(xp, low, value), x, result)
-    result[xp.isinf(x)] = math.inf
+    result[xp.isinf(x) | (x <= 0) & (x == xp.rint(x))] = math.inf
     return result
 
 
-def _lgamma_from_half(xp: ModuleType, y: Array) -> Array:
+def _lgamma_from_half(xp: ModuleType, y: Array, short: bool) -> Array:
+    near, middle, terms = _LGAMMA_NEAR, _LGAMMA_MIDDLE, _STIRLING
+    if short:
+        near, middle, terms = _LGAMMA_NEAR_SHORT, _LGAMMA_MIDDLE_SHORT, _STIRLING[:3]
     result = xp.full_like(y, math.nan)
     # The sum makes 0.0 of the -0.0 at 1.
-    put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(_LGAMMA_NEAR, v - 0.5) + 0.0, y)
-    put_where(xp, result, (y >= 3) & (y < 8), lambda v: ratio(_LGAMMA_MIDDLE, v - 3), y)
-    put_where(xp, result, y >= 8, lambda v: _stirling(xp, v), y)
+    put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(near, v - 0.5) + 0.0, y)
+    put_where(xp, result, (y >= 3) & (y < 8), lambda v: ratio(middle, v - 3), y)
+    put_where(xp, result, y >= 8, lambda v: _stirling(xp, v, terms), y)
     return result
 
 
-def _stirling(xp: ModuleType, v: Array) -> Array:
+def _stirling(xp: ModuleType, v: Array, terms: tuple[float, ...]) -> Array:
+    return (v - 0.5) * (xp.log(v) - 1) + (_HALF_LOG_2PI - 0.5 + stirling_rest(v, terms))
+
+
+def stirling_rest(v: Array, terms: tuple[float, ...] = _STIRLING) -> Array:
+    """Return Stirling's series without its first terms, from 8 on: a sum of odd powers of 1 / v."""
     inverse = 1 / v
-    return (v - 0.5) * (xp.log(v) - 1) + (_HALF_LOG_2PI - 0.5 + inverse * polynomial(_STIRLING, inverse * inverse))
+    return inverse * polynomial(terms, inverse * inverse)
 
 
 def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:

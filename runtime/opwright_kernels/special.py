@@ -197,10 +197,11 @@ def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
         return found
     if self.dtype.itemsize == 4:
         return filled_in_blocks(xp, single_precision.fill_erfc, self, out)
-    return blockwise(xp, _erfc, out, self)
+    return blockwise(xp, erfc_of_block, out, self)
 
 
-def _erfc(xp: ModuleType, x: Array) -> Array:
+def erfc_of_block(xp: ModuleType, x: Array) -> Array:
+    """Return what `erfc` does, of a 1-d array of float32 or float64."""
     size = xp.abs(x)
     result = size.copy()
 
@@ -244,7 +245,7 @@ def erfcx(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 def _erfcx(xp: ModuleType, x: Array) -> Array:
     result = x.copy()
-    put_where(xp, result, x < 1.25, lambda v: xp.exp(v * v) * _erfc(xp, v), x)
+    put_where(xp, result, x < 1.25, lambda v: xp.exp(v * v) * erfc_of_block(xp, v), x)
     put_where(xp, result, x >= 1.25, lambda v: xp.exp(_tail_exponent(xp, v) - 0.5625) / v, x)
     return result
 
@@ -258,7 +259,7 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
     t = x * _SQRT_HALF
     result = t.copy()
     put_where(xp, result, x < -1, lambda v: xp.log(0.5 * _erfcx(xp, -v)) - v * v, t)
-    put_where(xp, result, x >= -1, lambda v: xp.log1p(-0.5 * _erfc(xp, v)), t)
+    put_where(xp, result, x >= -1, lambda v: xp.log1p(-0.5 * erfc_of_block(xp, v)), t)
     return result
 
 

@@ -34,6 +34,12 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     Known(
         "(special_)?polygamma_?|special_zeta.*", "value: values -?0.0 not nan", "zeta(s, inf) is 0; PyTorch's is NaN"
     ),
+    Known(
+        "special_.*polynomial_[tuvwlp].*",
+        "value: values nan not",
+        "of NaN and a degree from 2 on, PyTorch reads memory that it never wrote",
+    ),
+    Known("special_.*chebyshev.*", "value: values -?inf not nan", "PyTorch subtracts infinities on the way"),
     Known("(topk|_?unique|kthvalue|(nan)?median).*", "value: values", _TIE + "; NaN equals nothing"),
     Known("mode", "value: values|(gradient|tangent)", "PyTorch's sort leaves NaN, and what surrounds it, anywhere"),
     Known("searchsorted.*|histogram.*|bucketize.*", "value: values", "the sequence is not sorted, as it must be"),

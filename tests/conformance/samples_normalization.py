@@ -126,7 +126,22 @@ def root_mean_square(*tail: object) -> Iterator[Sample]:
     )
 
 
+def renormed() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        yield sample(make((3, 4), dtype), 2, 0, 5.0)
+        yield sample(make((2, 3, 4), dtype), 1.5, -1, 4)
+    x = make((2, 3, 4, 5), FLOAT32)
+    for array in (x, x.T, channels_last(x), x[:, ::2], x[:0], np.zeros((2, 3), FLOAT32)):
+        for p, dim, maxnorm in ((2, 0, 5.0), (1, 1, 3), (float("inf"), -1, 2.5), (0.5, 0, 100.0), (3, 1, 0)):
+            yield sample(array, p, dim, maxnorm)
+    refused = ((0, 0, 5), (-1.0, 0, 5), (2, 4, 5), (2, 0, -1.0), (2j, 0, 5), (2, 0, 5j))
+    for p, dim, maxnorm in (*refused, (2, 0, float("inf"))):
+        yield sample(x, p, dim, maxnorm)
+    yield from (sample(x[0, 0, 0], 2, 0, 5), sample(x, 2, 0, float("nan")))
+
+
 SAMPLES: dict[str, Samples] = {
+    "renorm": renormed,
     "native_batch_norm": native_batch,
     "_native_batch_norm_legit_functional": lambda: batch(running=True, modes=(True, False)),
     "_native_batch_norm_legit.no_stats": lambda: batch(running=False, modes=(True,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import samples_pointwise as pointwise
@@ -103,6 +104,54 @@ def several() -> Iterator[Sample]:
     yield sample(make((3,), FLOAT32), 0)
 
 
+def waves() -> Iterator[Sample]:
+    """For Bessel functions and Airy's: both sides of every border between their formulas, in float32 and float64."""
+    yield from unary()
+    borders = np.array([0.5, 2.0, 2.09, 3.2, 5.0, 8.3, 15.0])
+    near = np.concatenate([borders - 0.01, borders, borders + 0.01])
+    for dtype in (FLOAT32, FLOAT64):
+        yield sample(np.concatenate([near, -near]).astype(dtype))
+
+
+def polynomials(number: str = "") -> Iterator[Sample]:
+    """Orthogonal polynomials at x, of degree n, with a number for the operand that is named here."""
+
+    def one(x: Any, n: Any) -> Sample:
+        return sample(2.5 if number == "x" else x, 5 if number == "n" else n)
+
+    for dtype in DTYPES:
+        yield one(make((2, 3), dtype, low=-2, high=3), make((3,), dtype, seed=1, low=0, high=7))
+    for dtype in (FLOAT32, INT64):
+        for x, n in pairs(dtype, low=-1, high=5):
+            yield one(x, n)
+    points = np.array([0.0, -0.0, 1.0, -1.0, 0.3, -0.9, 0.999, 1.1, -1.7, 12.0, np.nan])
+    degrees = np.array([0.0, -0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 9.0, 25.0, -1.0, -0.5, 2.7, np.nan, np.inf, -np.inf])
+    # Of float32, PyTorch's waves have few digits; NaN of degree 2 and more it reads from memory that it never wrote.
+    for dtype, here in ((FLOAT32, np.delete(degrees, [6, 7, 8])), (FLOAT64, degrees)):
+        yield one(points[:-1].astype(dtype)[:, None], here.astype(dtype))
+        if number != "n":
+            yield one(points[-1:].astype(dtype)[:, None], here[:3].astype(dtype))
+    yield sample(0.25 if number == "x" else make((3,), FLOAT32), True if number == "n" else make((3,), INT64, low=0))
+
+
+def incomplete() -> Iterator[Sample]:
+    """`igamma` and `igammac`: each formula, the borders between them, and ends."""
+    for dtype in DTYPES:
+        yield sample(make((2, 3), dtype, low=1), make((3,), dtype, seed=1, low=1))
+        yield sample(make((2, 3), dtype, low=1), make((3,), FLOAT32, seed=1, low=1))
+    for dtype in (FLOAT32, bfloat16):
+        for a, x in pairs(dtype, low=1):
+            yield sample(a, x)
+    ends = special(FLOAT64)
+    for dtype in (FLOAT32, FLOAT64):
+        yield sample(ends.astype(dtype)[:, None], ends.astype(dtype))
+        a = np.array([1e-3, 0.3, 0.9, 1.0, 1.2, 4.0, 9.0, 11.0, 19.0])
+        x = np.array([1e-8, 0.1, 0.4, 0.5, 0.7, 1.05, 1.1, 1.3, 8.0, 10.5, 40.0, 200.0])
+        yield sample(a.astype(dtype)[:, None], x.astype(dtype))
+    yield sample(np.array([[30.0], [60.0], [300.0], [1e4]], FLOAT32), np.array([20.0, 58.0, 310.0, 9.9e3], FLOAT32))
+    yield sample(np.full((9000,), 3.0), np.linspace(0.1, 9, 9000))  # more than a block
+
+
 def decimals() -> Iterator[Sample]:
     yield from pointwise.rounded()
 
@@ -114,6 +163,10 @@ def along() -> Iterator[Sample]:
             yield sample(array, -1)
 
 
+POLYNOMIALS = (
+    *(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+)  # fmt: skip
 SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(
         (
@@ -140,6 +193,20 @@ SAMPLES: dict[str, Samples] = {
         partial(products, False, True),
     ),
     **dict.fromkeys(("mvlgamma", "special_multigammaln"), several),
+    **dict.fromkeys(
+        (
+            "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_airy_ai",
+            "special_modified_bessel_k0", "special_modified_bessel_k1", "special_scaled_modified_bessel_k0",
+            "special_scaled_modified_bessel_k1", "special_spherical_bessel_j0",
+        ),
+        waves,
+    ),
+    **{
+        f"special_{name}{overload}": partial(polynomials, number)
+        for name in POLYNOMIALS
+        for overload, number in (("", ""), (".x_scalar", "x"), (".n_scalar", "n"))
+    },
+    **dict.fromkeys(("igamma", "igammac", "special_gammainc", "special_gammaincc"), incomplete),
     "special_round": decimals,
     **dict.fromkeys(("special_softmax", "special_log_softmax"), along),
 }  # fmt: skip

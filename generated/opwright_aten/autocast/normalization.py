@@ -22,3 +22,7 @@ rms_norm = autocast_wrapper("aten::rms_norm", CUDA="float32")
 # group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enabled=True) -> Tensor
 group_norm = autocast_wrapper("aten::group_norm", CUDA="float32")
+
+
+# renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+renorm_default = autocast_wrapper("aten::renorm", CUDA="float32")

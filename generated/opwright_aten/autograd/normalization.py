@@ -13,18 +13,73 @@ from opwright.abi import (
     RecordedSeveral,
     Saved,
     Tensor,
+    check_inplace,
     check_no_gradient,
     gradients_of,
+    rebase_history,
     record,
     record_several,
     refuse_recording,
     save,
     save_optional,
+    save_original,
     save_result,
     unpack,
     unpack_optional,
 )
 from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import reductions as reductions_gradients
+
+
+# renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+class RenormBackward0(Recorded):
+    __slots__ = ("dim", "maxnorm", "p", "self")
+    self: Saved
+    p: Any
+    dim: int
+    maxnorm: Any
+    saved = ("self",)
+    formulas = ("reductions_gradients.renorm_backward(grad, self, p, dim, maxnorm)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (reductions_gradients.renorm_backward(grad, self_, self.p, self.dim, self.maxnorm),)
+
+
+# renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+def renorm_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+        result = below(self, p, dim, maxnorm)
+        node = RenormBackward0()
+        node.edges = (self.edge,)
+        node.self = save(self)
+        node.p = p
+        node.dim = dim
+        node.maxnorm = maxnorm
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
+def renorm_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+        check_inplace(self)
+        node = RenormBackward0()
+        node.edges = (self.edge,)
+        node.self = save_original(self)
+        node.p = p
+        node.dim = dim
+        node.maxnorm = maxnorm
+        rebase_history(below(self, p, dim, maxnorm), node)
+        return self
+
+    return kernel
+
+
+# renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
+renorm_out = refuse_recording("renorm", 0, 4)
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool

@@ -741,6 +741,120 @@ def special_xlog1py_other_scalar(below: Callable[..., Tensor]) -> Kernel:
 special_xlog1py_other_scalar_out = refuse_recording("special_xlog1py", 0, 2)
 
 
+# igamma(Tensor self, Tensor other) -> Tensor
+class IgammaBackward0(Recorded):
+    __slots__ = ("other", "self")
+    self: Saved
+    other: Saved
+    saved = ("self", "other")
+    formulas = ("", "grad * ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_other: Any = None
+        if self_edge is not None:
+            raise not_implemented(
+                "aten::igamma",
+                "self",
+                "PyTorch has none for the first argument of the incomplete gamma function",
+            )
+        if other_edge is not None:
+            self_ = unpack(self.self, self)
+            other = unpack(self.other, self)
+            grad_other = grad * ops.exp((self_ + -1) * ops.log(other) - other - ops.lgamma(self_))
+        return grad_self, grad_other
+
+
+# igamma(Tensor self, Tensor other) -> Tensor
+def igamma_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        result = below(self, other)
+        node = IgammaBackward0()
+        node.edges = (self.edge, other.edge)
+        node.self = save(self) if other.edge is not None else None
+        node.other = save(other) if other.edge is not None else None
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        check_inplace(self)
+        node = IgammaBackward0()
+        node.edges = (self.edge, other.edge)
+        node.self = save_original(self) if other.edge is not None else None
+        node.other = save(other) if other.edge is not None else None
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+igamma_out = refuse_recording("igamma", 0, 1, 2)
+
+
+# igammac(Tensor self, Tensor other) -> Tensor
+class IgammacBackward0(Recorded):
+    __slots__ = ("other", "self")
+    self: Saved
+    other: Saved
+    saved = ("self", "other")
+    formulas = ("", "-grad * ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_other: Any = None
+        if self_edge is not None:
+            raise not_implemented(
+                "aten::igammac",
+                "self",
+                "PyTorch has none for the first argument of the incomplete gamma function",
+            )
+        if other_edge is not None:
+            self_ = unpack(self.self, self)
+            other = unpack(self.other, self)
+            grad_other = -grad * ops.exp((self_ + -1) * ops.log(other) - other - ops.lgamma(self_))
+        return grad_self, grad_other
+
+
+# igammac(Tensor self, Tensor other) -> Tensor
+def igammac_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        result = below(self, other)
+        node = IgammacBackward0()
+        node.edges = (self.edge, other.edge)
+        node.self = save(self) if other.edge is not None else None
+        node.other = save(other) if other.edge is not None else None
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        check_inplace(self)
+        node = IgammacBackward0()
+        node.edges = (self.edge, other.edge)
+        node.self = save_original(self) if other.edge is not None else None
+        node.other = save(other) if other.edge is not None else None
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+igammac_out = refuse_recording("igammac", 0, 1, 2)
+
+
 # special_zeta(Tensor self, Tensor other) -> Tensor
 class SpecialZetaBackward0(Recorded):
     __slots__ = ("other", "self")

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, write_out
+from typing import Any
+
+from opwright.abi import Tensor, name_kernel, write_out, write_self
 
 from .. import ops
 
@@ -121,3 +123,13 @@ def _native_batch_norm_legit_no_training_out(
         write_out("_native_batch_norm_legit_no_training", out1, result1),
         write_out("_native_batch_norm_legit_no_training", out2, result2),
     )
+
+
+# renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
+def renorm_out(self: Tensor, p: Any, dim: int, maxnorm: Any, out: Tensor) -> Tensor:
+    return write_out("renorm", out, ops.renorm(self, p, dim, maxnorm))
+
+
+# renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
+def renorm_(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+    return write_self(self, ops.renorm(self, p, dim, maxnorm))

@@ -150,6 +150,46 @@ def special_digamma_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# special_gammainc(Tensor self, Tensor other) -> Tensor
+def special_gammainc_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        result: Tensor = ops.igamma(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammainc", "CompositeImplicitAutograd")
+        raise
+
+
+# special_gammainc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_gammainc_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        result: Tensor = ops.igamma(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammainc.out", "CompositeImplicitAutograd")
+        raise
+
+
+# special_gammaincc(Tensor self, Tensor other) -> Tensor
+def special_gammaincc_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        result: Tensor = ops.igammac(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammaincc", "CompositeImplicitAutograd")
+        raise
+
+
+# special_gammaincc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_gammaincc_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        result: Tensor = ops.igammac(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammaincc.out", "CompositeImplicitAutograd")
+        raise
+
+
 # special_psi(Tensor self) -> Tensor
 def special_psi_default(self: Tensor) -> Tensor:
     try:

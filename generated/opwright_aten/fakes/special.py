@@ -71,6 +71,54 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64"))
 
 
+# igamma(Tensor self, Tensor other) -> Tensor
+def igamma_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="default", accepts="floating"),
+    )
+
+
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(self: Tensor, other: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# igammac(Tensor self, Tensor other) -> Tensor
+def igammac_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="default", accepts="floating"),
+    )
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(self: Tensor, other: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan.target(out)
+    return out
+
+
 # i0(Tensor self) -> Tensor
 def i0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
@@ -99,6 +147,56 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_airy_ai(Tensor x) -> Tensor
+def special_airy_ai_default(x: Tensor) -> Tensor:
+    return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_j0(Tensor self) -> Tensor
+def special_bessel_j0_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_j1(Tensor self) -> Tensor
+def special_bessel_j1_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_y0(Tensor self) -> Tensor
+def special_bessel_y0_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_y1(Tensor self) -> Tensor
+def special_bessel_y1_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_modified_bessel_k0(Tensor self) -> Tensor
+def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_modified_bessel_k1(Tensor self) -> Tensor
+def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_scaled_modified_bessel_k0(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
+    return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_scaled_modified_bessel_k1(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
+    return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_spherical_bessel_j0(Tensor x) -> Tensor
+def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
+    return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -354,6 +452,76 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
     return out
 

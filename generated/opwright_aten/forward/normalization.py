@@ -7,6 +7,12 @@ from typing import Any
 
 from opwright.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import forward as forward_gradients
+from opwright_kernels.gradients import reductions as reductions_gradients
+
+
+# renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor: result
+def renorm_default(self: Any, p: Any, dim: Any, maxnorm: Any, self_t: Any) -> Any:
+    return reductions_gradients.renorm_forward(self_t, self, p, dim, maxnorm)
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
@@ -214,6 +220,8 @@ def native_layer_norm_default(
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
+    "renorm": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
+    "renorm_": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
     "native_batch_norm": ForwardRule(
         (0, 1, 2),
         (TangentFormula(native_batch_norm_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),

@@ -123,6 +123,16 @@ def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
     return tangent.conj()
 
 
+# igamma(Tensor self, Tensor other) -> Tensor: result
+def igamma_default(self: Any, other: Any, other_t: Any) -> Any:
+    return other_t * ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))
+
+
+# igammac(Tensor self, Tensor other) -> Tensor: result
+def igammac_default(self: Any, other: Any, other_t: Any) -> Any:
+    return other_t * -ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))
+
+
 # special_zeta(Tensor self, Tensor other) -> Tensor: result
 def special_zeta_default(self: Any, other: Any, other_t: Any) -> Any:
     return other_t * -self * ops.special_zeta(self + 1, other)
@@ -204,6 +214,10 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(special_xlog1py_other_scalar, (0, 1), (0,), (), (0,)),),
         (),
     ),
+    "igamma": ForwardRule((0, 1), (TangentFormula(igamma_default, (0, 1), (1,), (), (0,)),), ()),
+    "igamma_": ForwardRule((0, 1), (TangentFormula(igamma_default, (0, 1), (1,), (), (0,)),), ()),
+    "igammac": ForwardRule((0, 1), (TangentFormula(igammac_default, (0, 1), (1,), (), (0,)),), ()),
+    "igammac_": ForwardRule((0, 1), (TangentFormula(igammac_default, (0, 1), (1,), (), (0,)),), ()),
     "special_zeta": ForwardRule((0, 1), (TangentFormula(special_zeta_default, (0, 1), (1,), (), (0,)),), ()),
     "special_zeta.self_scalar": ForwardRule(
         (1,),
@@ -225,4 +239,14 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(special_modified_bessel_i1_default, (0,), (0,), (0,), (0,)),),
         (),
     ),
+    "special_airy_ai": ForwardRule((), (), (0,)),
+    "special_bessel_j0": ForwardRule((), (), (0,)),
+    "special_bessel_j1": ForwardRule((), (), (0,)),
+    "special_bessel_y0": ForwardRule((), (), (0,)),
+    "special_bessel_y1": ForwardRule((), (), (0,)),
+    "special_modified_bessel_k0": ForwardRule((), (), (0,)),
+    "special_modified_bessel_k1": ForwardRule((), (), (0,)),
+    "special_scaled_modified_bessel_k0": ForwardRule((), (), (0,)),
+    "special_scaled_modified_bessel_k1": ForwardRule((), (), (0,)),
+    "special_spherical_bessel_j0": ForwardRule((), (), (0,)),
 }

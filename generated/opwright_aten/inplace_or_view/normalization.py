@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.abi import Tensor, check_writable, increment_version
+from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_writable, increment_version, storage_of
 
 Kernel = Callable[..., Any]
 
@@ -166,5 +166,31 @@ def _native_batch_norm_legit_no_training_out(below: Kernel) -> Kernel:
         increment_version(out1)
         increment_version(out2)
         return result
+
+    return kernel
+
+
+# renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
+def renorm_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, p, dim, maxnorm, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
+def renorm_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, p, dim, maxnorm)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
 
     return kernel

@@ -26,6 +26,58 @@ def polygamma_(below: Kernel) -> Kernel:
     return kernel
 
 
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igamma_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igammac_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def xlogy__Tensor(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
@@ -371,6 +423,116 @@ def special_modified_bessel_i1_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(x, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(x, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(x, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(x, out)
         increment_version(out)
         return out
 

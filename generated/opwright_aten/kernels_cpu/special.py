@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright_kernels import airy as airy_kernels
 from opwright_kernels import bessel as bessel_kernels
+from opwright_kernels import bessel_jy as bessel_jy_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
+from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
 from opwright_kernels import special as special_kernels
 
 erf_default_forms = KnownForms("T", special_kernels.erf, (-1, 0))
@@ -221,6 +224,128 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
 
 
+igamma_default_forms = KnownForms("TT", incomplete_gamma_kernels.igamma, (-1, 0, 1))
+
+
+# igamma(Tensor self, Tensor other) -> Tensor
+def igamma_default(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igamma_default_forms.get(key)
+    if form is None:
+        form = igamma_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, kind="default", accepts="floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, incomplete_gamma_kernels.igamma(np, self_, other_), self_, other_)
+
+
+igamma__forms = KnownForms()
+
+
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igamma__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        igamma__forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(incomplete_gamma_kernels.igamma(np, self_, other_, out=plan.out(target)), target)
+    return self
+
+
+igamma_out_forms = KnownForms()
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igamma_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        igamma_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(incomplete_gamma_kernels.igamma(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+igammac_default_forms = KnownForms("TT", incomplete_gamma_kernels.igammac, (-1, 0, 1))
+
+
+# igammac(Tensor self, Tensor other) -> Tensor
+def igammac_default(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igammac_default_forms.get(key)
+    if form is None:
+        form = igammac_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, kind="default", accepts="floating"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, incomplete_gamma_kernels.igammac(np, self_, other_), self_, other_)
+
+
+igammac__forms = KnownForms()
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igammac__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        igammac__forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(incomplete_gamma_kernels.igammac(np, self_, other_, out=plan.out(target)), target)
+    return self
+
+
+igammac_out_forms = KnownForms()
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = igammac_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        igammac_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(incomplete_gamma_kernels.igammac(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
 i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
 
 
@@ -329,6 +454,196 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
+
+
+special_airy_ai_default_forms = KnownForms("T", airy_kernels.airy_ai, (-1, 0))
+
+
+# special_airy_ai(Tensor x) -> Tensor
+def special_airy_ai_default(x: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_airy_ai_default_forms.get(key)
+    if form is None:
+        form = special_airy_ai_default_forms.learn(
+            key,
+            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+        )
+    if form.casts:
+        (x_,) = cast_operands(form, (x_,))
+    return known_result(form, airy_kernels.airy_ai(np, x_), x_)
+
+
+special_bessel_j0_default_forms = KnownForms("T", bessel_jy_kernels.bessel_j0, (-1, 0))
+
+
+# special_bessel_j0(Tensor self) -> Tensor
+def special_bessel_j0_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j0_default_forms.get(key)
+    if form is None:
+        form = special_bessel_j0_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_jy_kernels.bessel_j0(np, self_), self_)
+
+
+special_bessel_j1_default_forms = KnownForms("T", bessel_jy_kernels.bessel_j1, (-1, 0))
+
+
+# special_bessel_j1(Tensor self) -> Tensor
+def special_bessel_j1_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j1_default_forms.get(key)
+    if form is None:
+        form = special_bessel_j1_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_jy_kernels.bessel_j1(np, self_), self_)
+
+
+special_bessel_y0_default_forms = KnownForms("T", bessel_jy_kernels.bessel_y0, (-1, 0))
+
+
+# special_bessel_y0(Tensor self) -> Tensor
+def special_bessel_y0_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y0_default_forms.get(key)
+    if form is None:
+        form = special_bessel_y0_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_jy_kernels.bessel_y0(np, self_), self_)
+
+
+special_bessel_y1_default_forms = KnownForms("T", bessel_jy_kernels.bessel_y1, (-1, 0))
+
+
+# special_bessel_y1(Tensor self) -> Tensor
+def special_bessel_y1_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y1_default_forms.get(key)
+    if form is None:
+        form = special_bessel_y1_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_jy_kernels.bessel_y1(np, self_), self_)
+
+
+special_modified_bessel_k0_default_forms = KnownForms("T", bessel_kernels.modified_bessel_k0, (-1, 0))
+
+
+# special_modified_bessel_k0(Tensor self) -> Tensor
+def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k0_default_forms.get(key)
+    if form is None:
+        form = special_modified_bessel_k0_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_kernels.modified_bessel_k0(np, self_), self_)
+
+
+special_modified_bessel_k1_default_forms = KnownForms("T", bessel_kernels.modified_bessel_k1, (-1, 0))
+
+
+# special_modified_bessel_k1(Tensor self) -> Tensor
+def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k1_default_forms.get(key)
+    if form is None:
+        form = special_modified_bessel_k1_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, bessel_kernels.modified_bessel_k1(np, self_), self_)
+
+
+special_scaled_modified_bessel_k0_default_forms = KnownForms("T", bessel_kernels.scaled_modified_bessel_k0, (-1, 0))
+
+
+# special_scaled_modified_bessel_k0(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k0_default_forms.get(key)
+    if form is None:
+        form = special_scaled_modified_bessel_k0_default_forms.learn(
+            key,
+            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+        )
+    if form.casts:
+        (x_,) = cast_operands(form, (x_,))
+    return known_result(form, bessel_kernels.scaled_modified_bessel_k0(np, x_), x_)
+
+
+special_scaled_modified_bessel_k1_default_forms = KnownForms("T", bessel_kernels.scaled_modified_bessel_k1, (-1, 0))
+
+
+# special_scaled_modified_bessel_k1(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k1_default_forms.get(key)
+    if form is None:
+        form = special_scaled_modified_bessel_k1_default_forms.learn(
+            key,
+            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+        )
+    if form.casts:
+        (x_,) = cast_operands(form, (x_,))
+    return known_result(form, bessel_kernels.scaled_modified_bessel_k1(np, x_), x_)
+
+
+special_spherical_bessel_j0_default_forms = KnownForms("T", bessel_jy_kernels.spherical_bessel_j0, (-1, 0))
+
+
+# special_spherical_bessel_j0(Tensor x) -> Tensor
+def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_spherical_bessel_j0_default_forms.get(key)
+    if form is None:
+        form = special_spherical_bessel_j0_default_forms.learn(
+            key,
+            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+        )
+    if form.casts:
+        (x_,) = cast_operands(form, (x_,))
+    return known_result(form, bessel_jy_kernels.spherical_bessel_j0(np, x_), x_)
 
 
 logit_default_forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1))
@@ -1053,6 +1368,196 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_airy_ai_out_forms = KnownForms()
+
+
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_airy_ai_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_airy_ai_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(airy_kernels.airy_ai(np, x_, out=plan.out(target)), target)
+    return out
+
+
+special_bessel_j0_out_forms = KnownForms()
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_j0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j0(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_bessel_j1_out_forms = KnownForms()
+
+
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_j1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j1(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_bessel_y0_out_forms = KnownForms()
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_y0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y0(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_bessel_y1_out_forms = KnownForms()
+
+
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_y1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y1(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_modified_bessel_k0_out_forms = KnownForms()
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_k0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k0(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_modified_bessel_k1_out_forms = KnownForms()
+
+
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_k1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k1(np, self_, out=plan.out(target)), target)
+    return out
+
+
+special_scaled_modified_bessel_k0_out_forms = KnownForms()
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_scaled_modified_bessel_k0_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k0(np, x_, out=plan.out(target)), target)
+    return out
+
+
+special_scaled_modified_bessel_k1_out_forms = KnownForms()
+
+
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_scaled_modified_bessel_k1_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k1(np, x_, out=plan.out(target)), target)
+    return out
+
+
+special_spherical_bessel_j0_out_forms = KnownForms()
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_spherical_bessel_j0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_spherical_bessel_j0_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.spherical_bessel_j0(np, x_, out=plan.out(target)), target)
     return out
 
 

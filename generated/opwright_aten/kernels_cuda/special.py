@@ -8,9 +8,12 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, rules
+from opwright_kernels import airy as airy_kernels
 from opwright_kernels import bessel as bessel_kernels
+from opwright_kernels import bessel_jy as bessel_jy_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
+from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
 from opwright_kernels import special as special_kernels
 
 
@@ -98,6 +101,56 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
 
 
+# igamma(Tensor self, Tensor other) -> Tensor
+def igamma_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    return new_result(plan, incomplete_gamma_kernels.igamma(cp, self_, other_))
+
+
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(incomplete_gamma_kernels.igamma(cp, self_, other_, out=plan.out(target)), target)
+    return self
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(incomplete_gamma_kernels.igamma(cp, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+# igammac(Tensor self, Tensor other) -> Tensor
+def igammac_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    return new_result(plan, incomplete_gamma_kernels.igammac(cp, self_, other_))
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(incomplete_gamma_kernels.igammac(cp, self_, other_, out=plan.out(target)), target)
+    return self
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(incomplete_gamma_kernels.igammac(cp, self_, other_, out=plan.out(target)), target)
+    return out
+
+
 # i0(Tensor self) -> Tensor
 def i0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
@@ -138,6 +191,76 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1(cp, self_))
+
+
+# special_airy_ai(Tensor x) -> Tensor
+def special_airy_ai_default(x: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    return new_result(plan, airy_kernels.airy_ai(cp, x_))
+
+
+# special_bessel_j0(Tensor self) -> Tensor
+def special_bessel_j0_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_jy_kernels.bessel_j0(cp, self_))
+
+
+# special_bessel_j1(Tensor self) -> Tensor
+def special_bessel_j1_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_jy_kernels.bessel_j1(cp, self_))
+
+
+# special_bessel_y0(Tensor self) -> Tensor
+def special_bessel_y0_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_jy_kernels.bessel_y0(cp, self_))
+
+
+# special_bessel_y1(Tensor self) -> Tensor
+def special_bessel_y1_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_jy_kernels.bessel_y1(cp, self_))
+
+
+# special_modified_bessel_k0(Tensor self) -> Tensor
+def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_kernels.modified_bessel_k0(cp, self_))
+
+
+# special_modified_bessel_k1(Tensor self) -> Tensor
+def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    return new_result(plan, bessel_kernels.modified_bessel_k1(cp, self_))
+
+
+# special_scaled_modified_bessel_k0(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    return new_result(plan, bessel_kernels.scaled_modified_bessel_k0(cp, x_))
+
+
+# special_scaled_modified_bessel_k1(Tensor x) -> Tensor
+def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    return new_result(plan, bessel_kernels.scaled_modified_bessel_k1(cp, x_))
+
+
+# special_spherical_bessel_j0(Tensor x) -> Tensor
+def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    return new_result(plan, bessel_jy_kernels.spherical_bessel_j0(cp, x_))
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -461,6 +584,96 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(airy_kernels.airy_ai(cp, x_, out=plan.out(target)), target)
+    return out
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j0(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y0(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k0(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k0(cp, x_, out=plan.out(target)), target)
+    return out
+
+
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k1(cp, x_, out=plan.out(target)), target)
+    return out
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.spherical_bessel_j0(cp, x_, out=plan.out(target)), target)
     return out
 
 

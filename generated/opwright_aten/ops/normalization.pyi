@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "_fused_rms_norm",
@@ -21,6 +21,8 @@ __all__ = [
     "native_batch_norm",
     "native_group_norm",
     "native_layer_norm",
+    "renorm",
+    "renorm_",
     "rms_norm",
 ]
 
@@ -649,6 +651,20 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor: ...
+@overload
+def renorm(self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+@overload
+def renorm(input: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+@overload
+def renorm(a: A, p: Scalar, axis: int, maxnorm: Scalar) -> A: ...
+@overload
+def renorm(self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...
+@overload
+def renorm_(self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+@overload
+def renorm_(input: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+@overload
+def renorm_(a: A, p: Scalar, axis: int, maxnorm: Scalar) -> A: ...
 
 class _native_layer_norm_default_operator(Operator):
     @overload
@@ -1367,6 +1383,9 @@ class _instance_norm_call:
 
 class _instance_norm_operator(_instance_norm_call, Operator): ...
 
+class _renorm_default_operator(Operator):
+    def __call__(_op, self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+
 class _native_layer_norm_out_operator(Operator):
     def __call__(
         _op,
@@ -1413,6 +1432,14 @@ class __native_batch_norm_legit_no_training_operator_(Operator):
         out1: A,
         out2: A,
     ) -> tuple[A, A, A]: ...
+
+class _renorm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...
+
+class _renorm__call:
+    def __call__(_op, self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+
+class _renorm__operator(_renorm__call, Operator): ...
 
 class _native_layer_norm_packet(Packet):
     default: _native_layer_norm_default_operator
@@ -1837,6 +1864,19 @@ class _batch_norm_packet(_batch_norm_call, Packet):
 class _instance_norm_packet(_instance_norm_call, Packet):
     default: _instance_norm_operator
 
+class _renorm_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...
+
+class _renorm_packet(_renorm_packet_call):
+    default: _renorm_default_operator
+    out: _renorm_out_operator
+
+class _renorm__packet(_renorm__call, Packet):
+    default: _renorm__operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1852,3 +1892,5 @@ class Namespace:
     native_batch_norm: _native_batch_norm_packet
     batch_norm: _batch_norm_packet
     instance_norm: _instance_norm_packet
+    renorm: _renorm_packet
+    renorm_: _renorm__packet

@@ -242,6 +242,54 @@ def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_zeta, self, other)(self, other)
 
 
+_igamma_default = declare("igamma(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
+_igamma_out = declare(
+    "igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_igamma = Overloaded(_igamma_default, _igamma_out)
+
+
+@function_of(_igamma, _igamma_default)
+def igamma(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _igamma.call_given((self, other), named)
+    return find2(_igamma_default, self, other)(self, other)
+
+
+_igamma_ = declare("igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+
+
+@function_of(Overloaded(_igamma_), _igamma_)
+def igamma_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _igamma_.call_given((self, other), named)
+    return find2(_igamma_, self, other)(self, other)
+
+
+_igammac_default = declare("igammac(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
+_igammac_out = declare(
+    "igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_igammac = Overloaded(_igammac_default, _igammac_out)
+
+
+@function_of(_igammac, _igammac_default)
+def igammac(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _igammac.call_given((self, other), named)
+    return find2(_igammac_default, self, other)(self, other)
+
+
+_igammac_ = declare("igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+
+
+@function_of(Overloaded(_igammac_), _igammac_)
+def igammac_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _igammac_.call_given((self, other), named)
+    return find2(_igammac_, self, other)(self, other)
+
+
 _i0_default = declare("i0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
 _i0_out = declare("i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
 _i0 = Overloaded(_i0_default, _i0_out)
@@ -326,6 +374,162 @@ def special_modified_bessel_i1(self=NOT_GIVEN, **named):
     if named:
         return _special_modified_bessel_i1.call_given((self,), named)
     return find1(_special_modified_bessel_i1_default, self)(self)
+
+
+_special_airy_ai_default = declare("special_airy_ai(Tensor x) -> Tensor", "pointwise pt2_compliant_tag")
+_special_airy_ai_out = declare(
+    "special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_airy_ai = Overloaded(_special_airy_ai_default, _special_airy_ai_out)
+
+
+@function_of(_special_airy_ai, _special_airy_ai_default)
+def special_airy_ai(x=NOT_GIVEN, **named):
+    if named:
+        return _special_airy_ai.call_given((x,), named)
+    return find1(_special_airy_ai_default, x)(x)
+
+
+_special_bessel_j0_default = declare("special_bessel_j0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_special_bessel_j0_out = declare(
+    "special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_bessel_j0 = Overloaded(_special_bessel_j0_default, _special_bessel_j0_out)
+
+
+@function_of(_special_bessel_j0, _special_bessel_j0_default)
+def special_bessel_j0(self=NOT_GIVEN, **named):
+    if named:
+        return _special_bessel_j0.call_given((self,), named)
+    return find1(_special_bessel_j0_default, self)(self)
+
+
+_special_bessel_j1_default = declare("special_bessel_j1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_special_bessel_j1_out = declare(
+    "special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_bessel_j1 = Overloaded(_special_bessel_j1_default, _special_bessel_j1_out)
+
+
+@function_of(_special_bessel_j1, _special_bessel_j1_default)
+def special_bessel_j1(self=NOT_GIVEN, **named):
+    if named:
+        return _special_bessel_j1.call_given((self,), named)
+    return find1(_special_bessel_j1_default, self)(self)
+
+
+_special_bessel_y0_default = declare("special_bessel_y0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_special_bessel_y0_out = declare(
+    "special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_bessel_y0 = Overloaded(_special_bessel_y0_default, _special_bessel_y0_out)
+
+
+@function_of(_special_bessel_y0, _special_bessel_y0_default)
+def special_bessel_y0(self=NOT_GIVEN, **named):
+    if named:
+        return _special_bessel_y0.call_given((self,), named)
+    return find1(_special_bessel_y0_default, self)(self)
+
+
+_special_bessel_y1_default = declare("special_bessel_y1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_special_bessel_y1_out = declare(
+    "special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_bessel_y1 = Overloaded(_special_bessel_y1_default, _special_bessel_y1_out)
+
+
+@function_of(_special_bessel_y1, _special_bessel_y1_default)
+def special_bessel_y1(self=NOT_GIVEN, **named):
+    if named:
+        return _special_bessel_y1.call_given((self,), named)
+    return find1(_special_bessel_y1_default, self)(self)
+
+
+_special_modified_bessel_k0_default = declare(
+    "special_modified_bessel_k0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+)
+_special_modified_bessel_k0_out = declare(
+    "special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_modified_bessel_k0 = Overloaded(_special_modified_bessel_k0_default, _special_modified_bessel_k0_out)
+
+
+@function_of(_special_modified_bessel_k0, _special_modified_bessel_k0_default)
+def special_modified_bessel_k0(self=NOT_GIVEN, **named):
+    if named:
+        return _special_modified_bessel_k0.call_given((self,), named)
+    return find1(_special_modified_bessel_k0_default, self)(self)
+
+
+_special_modified_bessel_k1_default = declare(
+    "special_modified_bessel_k1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+)
+_special_modified_bessel_k1_out = declare(
+    "special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_modified_bessel_k1 = Overloaded(_special_modified_bessel_k1_default, _special_modified_bessel_k1_out)
+
+
+@function_of(_special_modified_bessel_k1, _special_modified_bessel_k1_default)
+def special_modified_bessel_k1(self=NOT_GIVEN, **named):
+    if named:
+        return _special_modified_bessel_k1.call_given((self,), named)
+    return find1(_special_modified_bessel_k1_default, self)(self)
+
+
+_special_scaled_modified_bessel_k0_default = declare(
+    "special_scaled_modified_bessel_k0(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
+)
+_special_scaled_modified_bessel_k0_out = declare(
+    "special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
+    "out pointwise pt2_compliant_tag",
+)
+_special_scaled_modified_bessel_k0 = Overloaded(
+    _special_scaled_modified_bessel_k0_default, _special_scaled_modified_bessel_k0_out
+)
+
+
+@function_of(_special_scaled_modified_bessel_k0, _special_scaled_modified_bessel_k0_default)
+def special_scaled_modified_bessel_k0(x=NOT_GIVEN, **named):
+    if named:
+        return _special_scaled_modified_bessel_k0.call_given((x,), named)
+    return find1(_special_scaled_modified_bessel_k0_default, x)(x)
+
+
+_special_scaled_modified_bessel_k1_default = declare(
+    "special_scaled_modified_bessel_k1(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
+)
+_special_scaled_modified_bessel_k1_out = declare(
+    "special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
+    "out pointwise pt2_compliant_tag",
+)
+_special_scaled_modified_bessel_k1 = Overloaded(
+    _special_scaled_modified_bessel_k1_default, _special_scaled_modified_bessel_k1_out
+)
+
+
+@function_of(_special_scaled_modified_bessel_k1, _special_scaled_modified_bessel_k1_default)
+def special_scaled_modified_bessel_k1(x=NOT_GIVEN, **named):
+    if named:
+        return _special_scaled_modified_bessel_k1.call_given((x,), named)
+    return find1(_special_scaled_modified_bessel_k1_default, x)(x)
+
+
+_special_spherical_bessel_j0_default = declare(
+    "special_spherical_bessel_j0(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
+)
+_special_spherical_bessel_j0_out = declare(
+    "special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+)
+_special_spherical_bessel_j0 = Overloaded(_special_spherical_bessel_j0_default, _special_spherical_bessel_j0_out)
+
+
+@function_of(_special_spherical_bessel_j0, _special_spherical_bessel_j0_default)
+def special_spherical_bessel_j0(x=NOT_GIVEN, **named):
+    if named:
+        return _special_spherical_bessel_j0.call_given((x,), named)
+    return find1(_special_spherical_bessel_j0_default, x)(x)
 
 
 _logit_default = declare("logit(Tensor self, float? eps=None) -> Tensor", "pointwise pt2_compliant_tag")
@@ -589,6 +793,34 @@ def special_digamma(self=NOT_GIVEN, **named):
     if named:
         return _special_digamma.call_given((self,), named)
     return find1(_special_digamma_default, self)(self)
+
+
+_special_gammainc_default = declare("special_gammainc(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
+_special_gammainc_out = declare(
+    "special_gammainc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+)
+_special_gammainc = Overloaded(_special_gammainc_default, _special_gammainc_out)
+
+
+@function_of(_special_gammainc, _special_gammainc_default)
+def special_gammainc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _special_gammainc.call_given((self, other), named)
+    return find2(_special_gammainc_default, self, other)(self, other)
+
+
+_special_gammaincc_default = declare("special_gammaincc(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
+_special_gammaincc_out = declare(
+    "special_gammaincc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+)
+_special_gammaincc = Overloaded(_special_gammaincc_default, _special_gammaincc_out)
+
+
+@function_of(_special_gammaincc, _special_gammaincc_default)
+def special_gammaincc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _special_gammaincc.call_given((self, other), named)
+    return find2(_special_gammaincc_default, self, other)(self, other)
 
 
 _special_psi_default = declare("special_psi(Tensor self) -> Tensor", "pt2_compliant_tag")

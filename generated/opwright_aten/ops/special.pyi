@@ -19,6 +19,8 @@ __all__ = [
     "erfinv_",
     "i0",
     "i0_",
+    "igamma",
+    "igammac",
     "lgamma",
     "lgamma_",
     "logit",
@@ -27,6 +29,11 @@ __all__ = [
     "polygamma",
     "sinc",
     "sinc_",
+    "special_airy_ai",
+    "special_bessel_j0",
+    "special_bessel_j1",
+    "special_bessel_y0",
+    "special_bessel_y1",
     "special_digamma",
     "special_entr",
     "special_erf",
@@ -36,6 +43,8 @@ __all__ = [
     "special_exp2",
     "special_expit",
     "special_expm1",
+    "special_gammainc",
+    "special_gammaincc",
     "special_gammaln",
     "special_i0",
     "special_i0e",
@@ -47,14 +56,19 @@ __all__ = [
     "special_logit",
     "special_modified_bessel_i0",
     "special_modified_bessel_i1",
+    "special_modified_bessel_k0",
+    "special_modified_bessel_k1",
     "special_multigammaln",
     "special_ndtr",
     "special_ndtri",
     "special_polygamma",
     "special_psi",
     "special_round",
+    "special_scaled_modified_bessel_k0",
+    "special_scaled_modified_bessel_k1",
     "special_sinc",
     "special_softmax",
+    "special_spherical_bessel_j0",
     "special_xlog1py",
     "special_xlogy",
     "special_zeta",
@@ -168,6 +182,42 @@ def special_zeta(self: Scalar, other: TensorLike, *, out: A) -> A: ...
 @overload
 def special_zeta(self: TensorLike, other: Scalar, *, out: A) -> A: ...
 @overload
+def igamma(self: A, other: A) -> A: ...
+@overload
+def igamma(input: A, other: A) -> A: ...
+@overload
+def igamma(x1: A, x2: A) -> A: ...
+@overload
+def igamma(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def igamma(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def igamma(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+@overload
+def igamma_(self: A, other: TensorLike) -> A: ...
+@overload
+def igamma_(input: A, other: TensorLike) -> A: ...
+@overload
+def igamma_(x1: A, x2: TensorLike) -> A: ...
+@overload
+def igammac(self: A, other: A) -> A: ...
+@overload
+def igammac(input: A, other: A) -> A: ...
+@overload
+def igammac(x1: A, x2: A) -> A: ...
+@overload
+def igammac(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def igammac(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def igammac(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+@overload
+def igammac_(self: A, other: TensorLike) -> A: ...
+@overload
+def igammac_(input: A, other: TensorLike) -> A: ...
+@overload
+def igammac_(x1: A, x2: TensorLike) -> A: ...
+@overload
 def i0(self: A) -> A: ...
 @overload
 def i0(input: A) -> A: ...
@@ -203,6 +253,58 @@ def special_modified_bessel_i1(self: A) -> A: ...
 def special_modified_bessel_i1(input: A) -> A: ...
 @overload
 def special_modified_bessel_i1(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_airy_ai(x: A) -> A: ...
+@overload
+def special_airy_ai(x: TensorLike, *, out: A) -> A: ...
+@overload
+def special_bessel_j0(self: A) -> A: ...
+@overload
+def special_bessel_j0(input: A) -> A: ...
+@overload
+def special_bessel_j0(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_bessel_j1(self: A) -> A: ...
+@overload
+def special_bessel_j1(input: A) -> A: ...
+@overload
+def special_bessel_j1(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_bessel_y0(self: A) -> A: ...
+@overload
+def special_bessel_y0(input: A) -> A: ...
+@overload
+def special_bessel_y0(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_bessel_y1(self: A) -> A: ...
+@overload
+def special_bessel_y1(input: A) -> A: ...
+@overload
+def special_bessel_y1(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_modified_bessel_k0(self: A) -> A: ...
+@overload
+def special_modified_bessel_k0(input: A) -> A: ...
+@overload
+def special_modified_bessel_k0(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_modified_bessel_k1(self: A) -> A: ...
+@overload
+def special_modified_bessel_k1(input: A) -> A: ...
+@overload
+def special_modified_bessel_k1(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_scaled_modified_bessel_k0(x: A) -> A: ...
+@overload
+def special_scaled_modified_bessel_k0(x: TensorLike, *, out: A) -> A: ...
+@overload
+def special_scaled_modified_bessel_k1(x: A) -> A: ...
+@overload
+def special_scaled_modified_bessel_k1(x: TensorLike, *, out: A) -> A: ...
+@overload
+def special_spherical_bessel_j0(x: A) -> A: ...
+@overload
+def special_spherical_bessel_j0(x: TensorLike, *, out: A) -> A: ...
 @overload
 def logit(self: A, eps: float | None = None) -> A: ...
 @overload
@@ -319,6 +421,30 @@ def special_digamma(self: A) -> A: ...
 def special_digamma(input: A) -> A: ...
 @overload
 def special_digamma(self: TensorLike, *, out: A) -> A: ...
+@overload
+def special_gammainc(self: A, other: A) -> A: ...
+@overload
+def special_gammainc(input: A, other: A) -> A: ...
+@overload
+def special_gammainc(x1: A, x2: A) -> A: ...
+@overload
+def special_gammainc(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def special_gammainc(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def special_gammainc(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+@overload
+def special_gammaincc(self: A, other: A) -> A: ...
+@overload
+def special_gammaincc(input: A, other: A) -> A: ...
+@overload
+def special_gammaincc(x1: A, x2: A) -> A: ...
+@overload
+def special_gammaincc(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def special_gammaincc(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def special_gammaincc(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 @overload
 def special_psi(self: A) -> A: ...
 @overload
@@ -533,6 +659,38 @@ class _special_zeta_other_scalar_operator(_special_zeta_other_scalar_call, Opera
 
 special_zeta_other_scalar: _special_zeta_other_scalar_call
 
+class _igamma_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _igamma__call:
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
+
+class _igamma__operator(_igamma__call, Operator): ...
+
+class _igamma_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _igammac_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _igammac__call:
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
+
+class _igammac__operator(_igammac__call, Operator): ...
+
+class _igammac_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
 class _i0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
@@ -550,6 +708,36 @@ class _special_modified_bessel_i0_default_operator(Operator):
 
 class _special_modified_bessel_i1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_airy_ai_default_operator(Operator):
+    def __call__(_op, x: A) -> A: ...
+
+class _special_bessel_j0_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_bessel_j1_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_bessel_y0_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_bessel_y1_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_modified_bessel_k0_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_modified_bessel_k1_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _special_scaled_modified_bessel_k0_de_operator(Operator):
+    def __call__(_op, x: A) -> A: ...
+
+class _special_scaled_modified_bessel_k1_de_operator(Operator):
+    def __call__(_op, x: A) -> A: ...
+
+class _special_spherical_bessel_j0_default_operator(Operator):
+    def __call__(_op, x: A) -> A: ...
 
 class _logit_default_operator(Operator):
     def __call__(_op, self: A, eps: float | None = None) -> A: ...
@@ -664,6 +852,28 @@ class _special_digamma_default_operator(Operator):
 
 class _special_digamma_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_gammainc_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _special_gammainc_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _special_gammaincc_default_operator(Operator):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _special_gammaincc_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _special_psi_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -860,6 +1070,36 @@ class _special_modified_bessel_i0_out_operator(Operator):
 class _special_modified_bessel_i1_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
+class _special_airy_ai_out_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_j0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_j1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_y0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_y1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_modified_bessel_k0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_modified_bessel_k1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_scaled_modified_bessel_k0_ou_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_scaled_modified_bessel_k1_ou_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_spherical_bessel_j0_out_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
 class _logit_out_operator(Operator):
     def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
 
@@ -1030,6 +1270,40 @@ class _special_zeta_packet(_special_zeta_packet_call):
     self_scalar_out: _special_zeta_self_scalar_out_operator
     other_scalar_out: _special_zeta_other_scalar_out_operator
 
+class _igamma_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _igamma_packet(_igamma_packet_call):
+    default: _igamma_default_operator
+    out: _igamma_out_operator
+
+class _igamma__packet(_igamma__call, Packet):
+    default: _igamma__operator
+
+class _igammac_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _igammac_packet(_igammac_packet_call):
+    default: _igammac_default_operator
+    out: _igammac_out_operator
+
+class _igammac__packet(_igammac__call, Packet):
+    default: _igammac__operator
+
 class _i0_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -1089,6 +1363,106 @@ class _special_modified_bessel_i1_packet_call(Packet):
 class _special_modified_bessel_i1_packet(_special_modified_bessel_i1_packet_call):
     default: _special_modified_bessel_i1_default_operator
     out: _special_modified_bessel_i1_out_operator
+
+class _special_airy_ai_packet_call(Packet):
+    @overload
+    def __call__(_op, x: A) -> A: ...
+    @overload
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_airy_ai_packet(_special_airy_ai_packet_call):
+    default: _special_airy_ai_default_operator
+    out: _special_airy_ai_out_operator
+
+class _special_bessel_j0_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_j0_packet(_special_bessel_j0_packet_call):
+    default: _special_bessel_j0_default_operator
+    out: _special_bessel_j0_out_operator
+
+class _special_bessel_j1_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_j1_packet(_special_bessel_j1_packet_call):
+    default: _special_bessel_j1_default_operator
+    out: _special_bessel_j1_out_operator
+
+class _special_bessel_y0_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_y0_packet(_special_bessel_y0_packet_call):
+    default: _special_bessel_y0_default_operator
+    out: _special_bessel_y0_out_operator
+
+class _special_bessel_y1_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_bessel_y1_packet(_special_bessel_y1_packet_call):
+    default: _special_bessel_y1_default_operator
+    out: _special_bessel_y1_out_operator
+
+class _special_modified_bessel_k0_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_modified_bessel_k0_packet(_special_modified_bessel_k0_packet_call):
+    default: _special_modified_bessel_k0_default_operator
+    out: _special_modified_bessel_k0_out_operator
+
+class _special_modified_bessel_k1_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _special_modified_bessel_k1_packet(_special_modified_bessel_k1_packet_call):
+    default: _special_modified_bessel_k1_default_operator
+    out: _special_modified_bessel_k1_out_operator
+
+class _special_scaled_modified_bessel_k0_packet_call(Packet):
+    @overload
+    def __call__(_op, x: A) -> A: ...
+    @overload
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_scaled_modified_bessel_k0_packet(_special_scaled_modified_bessel_k0_packet_call):
+    default: _special_scaled_modified_bessel_k0_de_operator
+    out: _special_scaled_modified_bessel_k0_ou_operator
+
+class _special_scaled_modified_bessel_k1_packet_call(Packet):
+    @overload
+    def __call__(_op, x: A) -> A: ...
+    @overload
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_scaled_modified_bessel_k1_packet(_special_scaled_modified_bessel_k1_packet_call):
+    default: _special_scaled_modified_bessel_k1_de_operator
+    out: _special_scaled_modified_bessel_k1_ou_operator
+
+class _special_spherical_bessel_j0_packet_call(Packet):
+    @overload
+    def __call__(_op, x: A) -> A: ...
+    @overload
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
+class _special_spherical_bessel_j0_packet(_special_spherical_bessel_j0_packet_call):
+    default: _special_spherical_bessel_j0_default_operator
+    out: _special_spherical_bessel_j0_out_operator
 
 class _logit_packet_call(Packet):
     @overload
@@ -1229,6 +1603,34 @@ class _special_digamma_packet_call(Packet):
 class _special_digamma_packet(_special_digamma_packet_call):
     default: _special_digamma_default_operator
     out: _special_digamma_out_operator
+
+class _special_gammainc_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _special_gammainc_packet(_special_gammainc_packet_call):
+    default: _special_gammainc_default_operator
+    out: _special_gammainc_out_operator
+
+class _special_gammaincc_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _special_gammaincc_packet(_special_gammaincc_packet_call):
+    default: _special_gammaincc_default_operator
+    out: _special_gammaincc_out_operator
 
 class _special_psi_packet_call(Packet):
     @overload
@@ -1413,12 +1815,26 @@ class Namespace:
     mvlgamma: _mvlgamma_packet
     mvlgamma_: _mvlgamma__packet
     special_zeta: _special_zeta_packet
+    igamma: _igamma_packet
+    igamma_: _igamma__packet
+    igammac: _igammac_packet
+    igammac_: _igammac__packet
     i0: _i0_packet
     special_i0e: _special_i0e_packet
     special_i1: _special_i1_packet
     special_i1e: _special_i1e_packet
     special_modified_bessel_i0: _special_modified_bessel_i0_packet
     special_modified_bessel_i1: _special_modified_bessel_i1_packet
+    special_airy_ai: _special_airy_ai_packet
+    special_bessel_j0: _special_bessel_j0_packet
+    special_bessel_j1: _special_bessel_j1_packet
+    special_bessel_y0: _special_bessel_y0_packet
+    special_bessel_y1: _special_bessel_y1_packet
+    special_modified_bessel_k0: _special_modified_bessel_k0_packet
+    special_modified_bessel_k1: _special_modified_bessel_k1_packet
+    special_scaled_modified_bessel_k0: _special_scaled_modified_bessel_k0_packet
+    special_scaled_modified_bessel_k1: _special_scaled_modified_bessel_k1_packet
+    special_spherical_bessel_j0: _special_spherical_bessel_j0_packet
     logit: _logit_packet
     sinc: _sinc_packet
     special_entr: _special_entr_packet
@@ -1430,6 +1846,8 @@ class Namespace:
     special_erfinv: _special_erfinv_packet
     special_gammaln: _special_gammaln_packet
     special_digamma: _special_digamma_packet
+    special_gammainc: _special_gammainc_packet
+    special_gammaincc: _special_gammaincc_packet
     special_psi: _special_psi_packet
     special_polygamma: _special_polygamma_packet
     special_multigammaln: _special_multigammaln_packet

@@ -94,6 +94,11 @@ class Castable:
         """Return the tensor as bool."""
         return _cast(self, dtypes.bool_)
 
+    def chalf(self: _Moves) -> Tensor:
+        """Return the tensor as complex64, to which half precision widens where it meets complex numbers: NumPy has no
+        complex numbers of it."""
+        return _cast(self, dtypes.complex64)
+
     def cfloat(self: _Moves) -> Tensor:
         """Return the tensor as complex64."""
         return _cast(self, dtypes.complex64)

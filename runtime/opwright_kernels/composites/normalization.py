@@ -167,3 +167,30 @@ def _fused_rms_norm(
     if weight is not None:
         result = aten.mul(result, weight)
     return aten.to(result, given), rrms
+
+
+def renorm(self: Operand, p: complex, dim: int, maxnorm: complex) -> Operand:
+    """Scale the slices along `dim` whose norm is larger than `maxnorm` down to it.
+
+    Raises RuntimeError for a `p` that is not above 0, a `maxnorm` below 0, and fewer than two dimensions.
+    """
+    _check_renorm(p, maxnorm, self.ndim)
+    aten, dtype = opwright.ops.aten, as_dtype(self.dtype)
+    kept = layouts.wrap_dim(dim, self.ndim)
+    others = [each for each in range(self.ndim) if each != kept]
+    wide = opmath(dtype)
+    norms = aten.linalg_vector_norm(self, p, others, True, dtype=None if wide == dtype else wide)
+    factors = aten.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
+    return aten.contiguous(aten.mul(self, factors if wide == dtype else aten.to(factors, dtype)))
+
+
+def _check_renorm(p: complex, maxnorm: complex, rank: int) -> None:
+    for name, value in (("p", p), ("maxnorm", maxnorm)):
+        if isinstance(value, complex):
+            raise RuntimeError(f"renorm: {name} has to be a real number, but it is {value}")
+    if not p > 0:
+        raise RuntimeError(f"renorm: p has to be above 0, but it is {p}")
+    if not maxnorm >= 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if rank < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {rank} dimensions")

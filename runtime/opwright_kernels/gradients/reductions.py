@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import COMPLEX, as_dtype, opmath
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -240,3 +241,32 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
 def _not_zero(divisor: Tensor) -> Tensor:
     """Put 1 for 0: what is divided by it is chosen neither here nor in a further derivative, where it would be NaN."""
     return aten.where(divisor == 0, 1, divisor)
+
+
+def renorm_backward(grad: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+    """Return the gradient of slices that are scaled down where their norm is larger than `maxnorm`."""
+    x, norm, others = _sliced_norm(self, p, dim)
+    inverse = aten.reciprocal(norm + 1e-7)
+    product = aten.conj(x) * grad
+    of_norm = aten.sum(aten.real(product) if as_dtype(product.dtype) in COMPLEX else product, others, True)
+    slope = norm_backward(of_norm, x, p, norm, others, True)
+    scaled = maxnorm * inverse * (grad - inverse * slope)
+    return aten.to(aten.where(norm > maxnorm, scaled, grad), self.dtype)
+
+
+def renorm_forward(self_t: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
+    """Return the tangent of slices that are scaled down where their norm is larger than `maxnorm`."""
+    x, norm, others = _sliced_norm(self, p, dim)
+    inverse = aten.reciprocal(norm + 1e-7)
+    product = aten.conj(norm_backward(aten.ones_like(norm), x, p, norm, others, True)) * self_t
+    of_norm = aten.sum(aten.real(product) if as_dtype(product.dtype) in COMPLEX else product, others, True)
+    scaled = maxnorm * inverse * (self_t - inverse * of_norm * x)
+    return aten.to(aten.where(norm > maxnorm, scaled, self_t), self.dtype)
+
+
+def _sliced_norm(self: Tensor, p: Any, dim: int) -> tuple[Tensor, Tensor, list[int]]:
+    """Return the tensor in the dtype that norms are computed in, the norms of its slices, and what is reduced."""
+    kept = layouts.wrap_dim(dim, self.ndim)
+    others = [each for each in range(self.ndim) if each != kept]
+    x = aten.to(self, opmath(as_dtype(self.dtype)))
+    return x, aten.linalg_vector_norm(x, p, others, True), others
