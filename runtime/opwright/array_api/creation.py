@@ -95,12 +95,12 @@ def ones(shape: Sizes, *, dtype: DType | None = None, device: Place = None) -> T
     return opwright.ones(shape, dtype=dtype, device=device)
 
 
-def full(shape: Sizes, fill_value: Number, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """Return an array of `fill_value`, whose dtype is the default one of its kind."""
+def full(shape: Sizes, fill_value: Number | Tensor, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """Return an array of `fill_value`, an array too, whose dtype is the default one of its kind or the array's."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if dtype is None and not isinstance(fill_value, Tensor):
-        dtype = scalar_dtype(fill_value)
-    return opwright.full(sizes, fill_value, dtype=dtype, device=device)
+    if isinstance(fill_value, Tensor):
+        return opwright.broadcast_to(fill_value.to(dtype=dtype, device=device), sizes).clone()
+    return opwright.full(sizes, fill_value, dtype=scalar_dtype(fill_value) if dtype is None else dtype, device=device)
 
 
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:

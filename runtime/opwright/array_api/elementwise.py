@@ -141,7 +141,6 @@ sinh = _unary("sinh", opwright.sinh)
 sqrt = _unary("sqrt", opwright.sqrt)
 square = _unary("square", opwright.square)
 tan = _unary("tan", opwright.tan)
-tanh = _unary("tanh", opwright.tanh)
 trunc = _unary("trunc", opwright.trunc)
 
 add = _binary("add", opwright.add)
@@ -187,6 +186,18 @@ def expm1(x: Tensor, /) -> Tensor:
         return opwright.expm1(x)
     is_common = opwright.logical_and(opwright.isfinite(x), x != 0)
     return opwright.where(is_common, opwright.expm1(x), opwright.exp(x) - 1)
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """Return the hyperbolic tangent of each element; of complex numbers with an infinite real part 1 or -1, with a zero
+    of the imaginary part's sign."""
+    if not isdtype(x.dtype, "complex floating"):
+        return opwright.tanh(x)
+    across, along = opwright.real(x), opwright.imag(x)
+    one, zero = opwright.ones_like(across), opwright.zeros_like(along)
+    limit = opwright.complex(opwright.copysign(one, across), opwright.copysign(zero, along))
+    is_limit = opwright.logical_and(opwright.isinf(across), opwright.isfinite(along))
+    return opwright.where(is_limit, limit, opwright.tanh(x))
 
 
 def floor_divide(x1: Operand, x2: Operand, /) -> Tensor:
