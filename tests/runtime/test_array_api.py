@@ -131,6 +131,10 @@ def test_arrays_of_what_others_hold() -> None:
     with pytest.raises(ValueError, match="copy=False forbids"):
         xp.asarray(opwright.ones(2), dtype=xp.int8, copy=False)
     assert opwright.asarray([1.0], requires_grad=True).is_leaf
+    recorded = opwright.ones(2, requires_grad=True) * 2
+    assert opwright.asarray(recorded) is recorded
+    assert opwright.asarray(recorded, copy=True).grad_fn is not None
+    assert not opwright.asarray(recorded, requires_grad=False).requires_grad
 
 
 def test_what_the_standard_asks_beyond_operators() -> None:

@@ -25,7 +25,7 @@ Sizes: TypeAlias = int | Sequence[int]
 
 def asarray(obj: Any, /, *, dtype: DType | None = None, device: Place = None, copy: bool | None = None) -> Tensor:
     """Return an array of a number, nested sequences, a buffer, an array or what speaks DLPack; over its memory where
-    that is possible and `copy` is not True.
+    that is possible and `copy` is not True. Gradients go through it.
 
     Raises ValueError for `copy=False` where only a copy can be had.
     """

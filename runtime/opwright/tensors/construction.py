@@ -83,25 +83,32 @@ def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
 
 
 def asarray(
-    obj: Any, *, dtype: object = None, device: object = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: object = None,
+    device: object = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """Return a tensor of a number, nested sequences, a buffer, an array or what speaks DLPack: over its memory where
-    that is possible, unless `copy` is True. What requires grad is a leaf.
+    that is possible, unless `copy` is True. That of a tensor is part of its graph, unless `requires_grad` is False.
 
     Raises ValueError for `copy=False` where only a copy can be had; otherwise as `tensor`.
     """
     source = _shared(obj)
-    if copy or source is None or (copy is None and _is_read_only(source)):
-        if copy is False:
-            raise ValueError(f"asarray: a tensor of {type(obj).__name__} is a copy, which copy=False forbids")
-        made = tensor(obj if source is None else source, dtype=dtype, device=device)
+    if isinstance(source, Tensor):
+        made = source.to(dtype=dtype, device=device, copy=copy is True)
+        is_copy = made is not source
+    elif copy or source is None or (copy is None and _is_read_only(source)):
+        made, is_copy = tensor(obj if source is None else source, dtype=dtype, device=device), True
     else:
         made = as_tensor(source, dtype, device)
-        if copy is False and made is not source and not _same_place(made, source):
-            raise ValueError("asarray: another dtype or device takes a copy, which copy=False forbids")
-    if requires_grad:
-        return requires_grad_of("asarray", made.detach(), True)
-    return made
+        is_copy = made.array is not source and not np.may_share_memory(made.array, source)
+    if is_copy and copy is False:
+        raise ValueError(f"asarray: this tensor of {type(obj).__name__} is a copy, which copy=False forbids")
+    if requires_grad is None or requires_grad == made.requires_grad:
+        return made
+    return requires_grad_of("asarray", made, True) if requires_grad else made.detach()
 
 
 def _shared(obj: Any) -> Any:
@@ -117,10 +124,6 @@ def _shared(obj: Any) -> Any:
 
 def _is_read_only(source: Any) -> bool:
     return isinstance(source, np.ndarray) and not source.flags.writeable
-
-
-def _same_place(made: Tensor, source: Any) -> bool:
-    return not isinstance(source, Tensor) and (made.array is source or np.may_share_memory(made.array, source))
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
