@@ -600,6 +600,8 @@ METHODS: dict[str, str] = {
     "qr": "linear_algebra",
     "svd": "linear_algebra",
     "pinverse": "linear_algebra",
+    "stft": "spectra",
+    "istft": "spectra",
     "alias": "views",
     "detach": "views",
     "view": "views",

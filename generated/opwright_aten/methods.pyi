@@ -999,6 +999,44 @@ class TensorMethods:
     def qr(self, some: bool = True) -> _ops.linear_algebra.qr_default_result[Tensor]: ...
     def svd(self, some: bool = True, compute_uv: bool = True) -> _ops.linear_algebra.svd_default_result[Tensor]: ...
     def pinverse(self, rcond: float = 1e-15) -> Tensor: ...
+    @overload
+    def stft(
+        self,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def stft(
+        self,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    def istft(
+        self,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> Tensor: ...
     def alias(self) -> Tensor: ...
     def detach(self) -> Tensor: ...
     @overload

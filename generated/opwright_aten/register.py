@@ -2598,6 +2598,18 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "fft_ifftshift",
             ("CompositeImplicitAutograd", "opwright_kernels.composites.spectra", "fft_ifftshift", "", ""),
         ),
+        ("stft", "stft_default", "CompositeImplicitAutograd", "autocast"),
+        (
+            "stft.center",
+            "stft_center",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.windowed_spectra", "stft", "", ""),
+            "autocast",
+        ),
+        (
+            "istft",
+            "istft",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.windowed_spectra", "istft", "", ""),
+        ),
     ],
     "views": [
         ("alias", "alias", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView", "forward"),

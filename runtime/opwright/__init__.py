@@ -132,6 +132,7 @@ from opwright.methods.functional import (  # type: ignore[assignment, no-redef] 
     meshgrid,  # noqa: F401
     norm,  # noqa: F401
     split,  # noqa: F401
+    stft,  # noqa: F401
     tensordot,  # noqa: F401
     unique,
     unique_consecutive,  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -110,6 +111,39 @@ def shifts() -> Iterator[Sample]:
     yield sample(make((3, 4), FLOAT32), [2])
 
 
+def windows() -> Iterator[tuple[object, ...]]:
+    """How far windows are apart, how long they are, and what they weigh."""
+    yield (None, None, None)
+    yield (3, None, make((8,), FLOAT64, low=1))
+    yield (2, 6, make((6,), FLOAT64, low=1))
+
+
+def spectra_of_windows(center: bool) -> Samples:
+    def samples() -> Iterator[Sample]:
+        for array in (make((30,), FLOAT64), make((2, 25), FLOAT64), make((30,), COMPLEX128)):
+            half = None if array.dtype == COMPLEX128 else True
+            for window, normalized in itertools.product(windows(), (False, True)):
+                around = (True, "reflect") if center else ()
+                yield sample(array, 8, *window, *around, normalized, half, True)
+                yield sample(array, 8, *window, *around, normalized, False, False)
+        yield sample(make((30,), FLOAT64), 8, 0, return_complex=True)
+        yield sample(make((30,), FLOAT64), 8, None, 9, return_complex=True)
+        yield sample(make((4,), FLOAT64), 40, return_complex=True)
+        yield sample(make((30,), FLOAT64), 8)
+
+    return samples
+
+
+def signals_of_spectra() -> Iterator[Sample]:
+    for array in (make((5, 6), COMPLEX128), make((2, 5, 6), COMPLEX128)):
+        for window, normalized in itertools.product(windows(), (False, True)):
+            yield sample(array, 8, *window, True, normalized)
+            yield sample(array, 8, *window, True, normalized, True, 12)
+    yield sample(make((8, 6), COMPLEX128), 8, None, None, None, True, False, False, None, True)
+    yield sample(make((4, 6), COMPLEX128), 8)
+    yield sample(make((5, 6), FLOAT64), 8)
+
+
 REAL = (FLOAT32, FLOAT64, INT64, BOOL)
 ANY = (*REAL, COMPLEX64, COMPLEX128)
 SAMPLES: dict[str, Samples] = {
@@ -124,6 +158,9 @@ SAMPLES: dict[str, Samples] = {
     **{f"fft_{name}n": without_dims(*REAL) for name in ("rfft", "ihfft")},
     "fft_fftfreq": frequencies,
     "fft_rfftfreq": frequencies,
+    "stft": spectra_of_windows(center=False),
+    "stft.center": spectra_of_windows(center=True),
+    "istft": signals_of_spectra,
     "fft_fftshift": shifts,
     "fft_ifftshift": shifts,
 }

@@ -128,6 +128,39 @@ def fft_ihfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, nor
     return write_out("fft_ihfftn", out, ops.fft_ihfftn(self, s, dim, norm))
 
 
+# stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
+#     normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
+def stft_default(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
+) -> Tensor:
+    try:
+        result: Tensor = ops.stft(
+            self,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            False,
+            "constant",
+            normalized,
+            onesided,
+            return_complex,
+            align_to_window,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::stft", "CompositeImplicitAutograd")
+        raise
+
+
 # fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_fft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
     return write_out("fft_fft2", out, ops.fft_fft2(self, s, dim, norm))

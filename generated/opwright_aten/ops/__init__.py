@@ -351,6 +351,8 @@ FUNCTIONS: dict[str, str] = {
     "fft_rfftfreq": "spectra",
     "fft_fftshift": "spectra",
     "fft_ifftshift": "spectra",
+    "stft": "spectra",
+    "istft": "spectra",
     "alias": "views",
     "detach": "views",
     "transpose": "views",

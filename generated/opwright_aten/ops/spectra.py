@@ -9,9 +9,11 @@ from opwright.abi import (
     Overloaded,
     find0,
     find1,
+    find_some,
     function_of,
     is_dtype,
     is_int_list,
+    stub_of,
 )
 
 from ..where import PLACES
@@ -630,3 +632,152 @@ def fft_ifftshift(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     if dim is not None and not is_int_list(dim):
         dim = [dim] if type(dim) is int else _fft_ifftshift.convert(1, dim)
     return find1(_fft_ifftshift, self)(self, dim)
+
+
+_stft_default = declare(
+    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+    "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    "pt2_compliant_tag",
+)
+_stft_center = declare(
+    "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+    'center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, '
+    "bool? align_to_window=None) -> Tensor",
+    "pt2_compliant_tag",
+)
+_stft = Overloaded(_stft_default, _stft_center)
+
+
+@stub_of(_stft_default)
+def stft_default(
+    self,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    if type(n_fft) is not int or n_fft.bit_length() > 63:
+        n_fft = _stft_default.convert(1, n_fft)
+    if hop_length is not None and (type(hop_length) is not int or hop_length.bit_length() > 63):
+        hop_length = _stft_default.convert(2, hop_length)
+    if win_length is not None and (type(win_length) is not int or win_length.bit_length() > 63):
+        win_length = _stft_default.convert(3, win_length)
+    if type(normalized) is not bool:
+        normalized = _stft_default.convert(5, normalized)
+    if onesided is not None and type(onesided) is not bool:
+        onesided = _stft_default.convert(6, onesided)
+    if return_complex is not None and type(return_complex) is not bool:
+        return_complex = _stft_default.convert(7, return_complex)
+    if align_to_window is not None and type(align_to_window) is not bool:
+        align_to_window = _stft_default.convert(8, align_to_window)
+    return find_some(_stft_default, (self,), window)(
+        self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+@stub_of(_stft_center)
+def stft_center(
+    self,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    if type(n_fft) is not int or n_fft.bit_length() > 63:
+        n_fft = _stft_center.convert(1, n_fft)
+    if hop_length is not None and (type(hop_length) is not int or hop_length.bit_length() > 63):
+        hop_length = _stft_center.convert(2, hop_length)
+    if win_length is not None and (type(win_length) is not int or win_length.bit_length() > 63):
+        win_length = _stft_center.convert(3, win_length)
+    if type(center) is not bool:
+        center = _stft_center.convert(5, center)
+    if type(pad_mode) is not str:
+        pad_mode = _stft_center.convert(6, pad_mode)
+    if type(normalized) is not bool:
+        normalized = _stft_center.convert(7, normalized)
+    if onesided is not None and type(onesided) is not bool:
+        onesided = _stft_center.convert(8, onesided)
+    if return_complex is not None and type(return_complex) is not bool:
+        return_complex = _stft_center.convert(9, return_complex)
+    if align_to_window is not None and type(align_to_window) is not bool:
+        align_to_window = _stft_center.convert(10, align_to_window)
+    return find_some(_stft_center, (self,), window)(
+        self,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center,
+        pad_mode,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
+    )
+
+
+@function_of(_stft)
+def stft(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 6 and type(args[1]) is int:
+            return stft_default(*args)
+        if 10 <= count <= 11:
+            return stft_center(*args)
+    return _stft.call(args, kwargs)
+
+
+_istft = declare(
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+    "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+    "pt2_compliant_tag",
+)
+
+
+@function_of(Overloaded(_istft), _istft)
+def istft(
+    self=NOT_GIVEN,
+    n_fft=NOT_GIVEN,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    normalized=False,
+    onesided=None,
+    length=None,
+    return_complex=False,
+    **named,
+):
+    if named:
+        return _istft.call_given(
+            (self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex), named
+        )
+    if type(n_fft) is not int or n_fft.bit_length() > 63:
+        n_fft = _istft.convert(1, n_fft)
+    if hop_length is not None and (type(hop_length) is not int or hop_length.bit_length() > 63):
+        hop_length = _istft.convert(2, hop_length)
+    if win_length is not None and (type(win_length) is not int or win_length.bit_length() > 63):
+        win_length = _istft.convert(3, win_length)
+    if type(center) is not bool:
+        center = _istft.convert(5, center)
+    if type(normalized) is not bool:
+        normalized = _istft.convert(6, normalized)
+    if onesided is not None and type(onesided) is not bool:
+        onesided = _istft.convert(7, onesided)
+    if length is not None and (type(length) is not int or length.bit_length() > 63):
+        length = _istft.convert(8, length)
+    if type(return_complex) is not bool:
+        return_complex = _istft.convert(9, return_complex)
+    return find_some(_istft, (self,), window)(
+        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+    )

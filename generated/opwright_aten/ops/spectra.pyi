@@ -35,6 +35,8 @@ __all__ = [
     "fft_rfft2",
     "fft_rfftfreq",
     "fft_rfftn",
+    "istft",
+    "stft",
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
@@ -402,6 +404,165 @@ def fft_ifftshift(self: A, dim: Sequence[int] | int | None = None) -> A: ...
 def fft_ifftshift(input: A, dim: Sequence[int] | int | None = None) -> A: ...
 @overload
 def fft_ifftshift(a: A, axis: Sequence[int] | int | None = None) -> A: ...
+@overload
+def stft(
+    self: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> A: ...
+@overload
+def stft(
+    input: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> A: ...
+@overload
+def stft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: TensorLike | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor: ...
+@overload
+def stft(
+    self: NDArray[Any],
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    *,
+    window: Tensor,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor: ...
+@overload
+def stft(
+    self: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> A: ...
+@overload
+def stft(
+    input: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> A: ...
+@overload
+def stft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: TensorLike | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor: ...
+@overload
+def stft(
+    self: NDArray[Any],
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    *,
+    window: Tensor,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor: ...
+@overload
+def istft(
+    self: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> A: ...
+@overload
+def istft(
+    input: A,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: A | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> A: ...
+@overload
+def istft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: TensorLike | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor: ...
+@overload
+def istft(
+    self: NDArray[Any],
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    *,
+    window: Tensor,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor: ...
 
 class __fft_r2c_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, onesided: bool) -> A: ...
@@ -643,6 +804,151 @@ class _fft_ifftshift_call:
     def __call__(_op, self: A, dim: Sequence[int] | int | None = None) -> A: ...
 
 class _fft_ifftshift_operator(_fft_ifftshift_call, Operator): ...
+
+class _stft_default_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: A | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        *,
+        window: Tensor,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+
+class _stft_default_operator(_stft_default_call, Operator): ...
+
+stft_default: _stft_default_call
+
+class _stft_center_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: A | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        *,
+        window: Tensor,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+
+class _stft_center_operator(_stft_center_call, Operator): ...
+
+stft_center: _stft_center_call
+
+class _istft_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: A | None = None,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        *,
+        window: Tensor,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> Tensor: ...
+
+class _istft_operator(_istft_call, Operator): ...
 
 class __fft_r2c_out_operator(Operator):
     def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, onesided: bool, *, out: A) -> A: ...
@@ -1135,6 +1441,101 @@ class _fft_fftshift_packet(_fft_fftshift_call, Packet):
 class _fft_ifftshift_packet(_fft_ifftshift_call, Packet):
     default: _fft_ifftshift_operator
 
+class _stft_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: A | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        *,
+        window: Tensor,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: A | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: TensorLike | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        *,
+        window: Tensor,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor: ...
+
+class _stft_packet(_stft_packet_call):
+    default: _stft_default_operator
+    center: _stft_center_operator
+
+class _istft_packet(_istft_call, Packet):
+    default: _istft_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1163,3 +1564,5 @@ class Namespace:
     fft_rfftfreq: _fft_rfftfreq_packet
     fft_fftshift: _fft_fftshift_packet
     fft_ifftshift: _fft_ifftshift_packet
+    stft: _stft_packet
+    istft: _istft_packet
