@@ -77,9 +77,9 @@ class _Tools:
         return allow_mutation()
 
     def array_namespace(self) -> ModuleType:
-        from opwright import array_api
+        import opwright
 
-        return array_api
+        return opwright.array_api  # a room above this one, which the package loads by name
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the namespace says of itself."""
+"""Answers of the namespace to questions about itself."""
 
 from __future__ import annotations
 

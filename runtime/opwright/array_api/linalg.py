@@ -20,28 +20,28 @@ __all__ = [
 
 
 class Eigh(NamedTuple):
-    """What `eigh` returns."""
+    """Results of `eigh`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class QR(NamedTuple):
-    """What `qr` returns."""
+    """Results of `qr`."""
 
     Q: Tensor
     R: Tensor
 
 
 class Slogdet(NamedTuple):
-    """What `slogdet` returns."""
+    """Results of `slogdet`."""
 
     sign: Tensor
     logabsdet: Tensor
 
 
 class SVD(NamedTuple):
-    """What `svd` returns."""
+    """Results of `svd`."""
 
     U: Tensor
     S: Tensor

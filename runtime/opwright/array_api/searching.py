@@ -1,4 +1,4 @@
-"""Order: sorting, extremes and their places, elements that are found, sets."""
+"""Functions of order: sorting, extremes and their places, elements that are found, sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` returns."""
+    """Results of `unique_all`."""
 
     values: Tensor
     indices: Tensor
@@ -24,14 +24,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` returns."""
+    """Results of `unique_counts`."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` returns."""
+    """Results of `unique_inverse`."""
 
     values: Tensor
     inverse_indices: Tensor
