@@ -18,11 +18,11 @@ CORE_SOURCES := setup.py $(wildcard runtime/fast/*.[ch] runtime/fast/kernels/*.[
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 
-.PHONY: help generate check test bench demo clean
+.PHONY: help generate check test bench array-api demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or templates changed; build the compiled core
 	$(VENV)/bin/opwright generate
@@ -46,6 +46,11 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch
 	$(WITH_ORACLE)/bin/python -m benchmarks
 
+array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
+	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
+	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=2024.12 \
+	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize
+
 demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py
 	$(VENV)/bin/python examples/train_classifier.py
@@ -55,7 +60,7 @@ clean:  ## remove environments and whatever was built
 	rm -rf $(VENV) $(WITH_ORACLE) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api
 $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }

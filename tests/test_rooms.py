@@ -24,7 +24,7 @@ ROOMS = [
     ["fx", "library"],
     ["abi", "tools"],
     ["facade"],
-    ["nn"],
+    ["nn", "array_api"],
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (
@@ -32,7 +32,7 @@ GROUND = (
     "tags", "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
-FACADE = ("", "linalg", "served", "special", "torch_alias")
+FACADE = ("", "fft", "linalg", "served", "special", "torch_alias")
 LARGEST_CIRCLE = 10
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60

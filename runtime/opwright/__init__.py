@@ -105,7 +105,7 @@ from opwright.tensors.checks import (  # noqa: F401 (private in PyTorch, too, an
     _check_value,
     _check_with,
 )
-from opwright.tensors.construction import as_tensor, from_dlpack, from_numpy, tensor
+from opwright.tensors.construction import as_tensor, asarray, from_dlpack, from_numpy, tensor
 from opwright.tensors.tensor import Tensor, is_tensor
 from opwright.torch_alias import as_torch
 
@@ -132,6 +132,7 @@ from opwright.methods.functional import (  # type: ignore[assignment, no-redef] 
     meshgrid,  # noqa: F401
     norm,  # noqa: F401
     split,  # noqa: F401
+    stft,  # noqa: F401
     tensordot,  # noqa: F401
     unique,
     unique_consecutive,  # noqa: F401
@@ -145,7 +146,7 @@ for _name in _factories.METHODS:  # here, since the package that attaches other 
     setattr(Tensor, _name, _Later(Tensor, _name, _partial(_factories.method, ops.aten, _name)))
 
 if _TYPE_CHECKING:
-    from opwright import linalg, nn, special
+    from opwright import array_api, fft, linalg, nn, special
     from opwright.amp.regions import autocast
     from opwright.amp.settings import (
         clear_autocast_cache,
@@ -188,8 +189,10 @@ __all__ = [
     "SymInt",
     "Tag",
     "Tensor",
+    "array_api",
     "as_tensor",
     "as_torch",
+    "asarray",
     "autocast",
     "autograd",
     "bfloat16",
@@ -211,6 +214,7 @@ __all__ = [
     "double",
     "dtype",
     "enable_grad",
+    "fft",
     "finfo",
     "float",
     "float16",
@@ -286,8 +290,8 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "cuda", "fake", "fake_profile", "func", "fx", "linalg", "nn", "python_dispatch",
-    "special", "symbolic", "testing", "utils",
+    "_subclasses", "amp", "array_api", "cuda", "fake", "fake_profile", "fft", "func", "fx", "linalg", "nn",
+    "python_dispatch", "special", "symbolic", "testing", "utils",
 )  # fmt: skip
 # Names of such parts that are public here, too: the modules that they are of.
 _LATER = {

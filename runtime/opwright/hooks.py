@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from opwright.keys import DispatchKey, KeySet
@@ -119,11 +120,13 @@ class Traces(Protocol):
 
 
 class Tools(Protocol):
-    """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names."""
+    """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names, and the
+    namespace that a Tensor names."""
 
     @property
     def opcheck(self) -> Function: ...
     def allow_mutation(self) -> AbstractContextManager[Any]: ...
+    def array_namespace(self) -> ModuleType: ...
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Traces, Transforms, hooks
@@ -74,6 +75,11 @@ class _Tools:
         from opwright.utils.originals import allow_mutation
 
         return allow_mutation()
+
+    def array_namespace(self) -> ModuleType:
+        import opwright
+
+        return opwright.array_api  # a room above this one, which the package loads by name
 
 
 @cache

@@ -33,6 +33,7 @@ _ROW_MAJOR_OUT = (
     "((slice|select|diagonal)_scatter|constant_pad_nd)[.]out",
     "index_fill.*_out",
     "fill.Tensor_out",
+    "_fft_(r2c|c2r|c2c)[.]out",
     "random[.].*_out",
 )
 
@@ -118,6 +119,16 @@ KNOWN = (
         "shape, dtype, strides",
         "PyTorch makes these from the functional operator and resizes `out` to row-major; ours has the functional's "
         "strides",
+    ),
+    Known(
+        "fft_(ifft|ihfft)[.]out",
+        "shape, dtype, strides",
+        "PyTorch resizes `out` to the strides of the transform, but to row-major in all other transforms, as ours",
+    ),
+    Known(
+        "fft_fftfreq[.]out",
+        "values",
+        "PyTorch writes the negative frequencies to a part of `out`, which it makes contiguous: they are lost",
     ),
     Known(
         "(uniform|random|normal)[.].*out",

@@ -25,6 +25,7 @@ import samples_reductions
 import samples_shapes
 import samples_sorting
 import samples_special
+import samples_spectra
 import samples_upsampling
 import samples_views
 from declared import functional_of, of_kind
@@ -38,6 +39,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_special.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_linear_algebra.SAMPLES,
+    **samples_spectra.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_rearranging.SAMPLES,

@@ -63,7 +63,6 @@ FLOATING: Final = frozenset((float16, bfloat16, float32, float64))
 COMPLEX: Final = frozenset((complex64, complex128))
 INEXACT: Final = FLOATING | COMPLEX  # what can have a gradient
 INTEGRAL: Final = frozenset((uint8, uint16, uint32, uint64, int8, int16, int32, int64))
-BAREBONES: Final = frozenset((uint16, uint32, uint64))
 REDUCED: Final = frozenset((float16, bfloat16))
 
 # PyTorch's names for dtypes in its messages.

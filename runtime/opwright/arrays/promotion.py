@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.arrays.dtypes import (
-    BAREBONES,
     COMPLEX,
     FLOATING,
     INEXACT,
@@ -22,22 +21,28 @@ from opwright.arrays.dtypes import (
     float64,
     get_default_dtype,
     int16,
+    int32,
     int64,
     to_complex,
     uint8,
+    uint16,
+    uint32,
     uint64,
 )
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
 
 # The types of numbers as operands.
 NUMBERS = (int, float, bool, complex, SymInt, SymFloat, SymBool)
+# The smallest signed integers that hold all of an unsigned dtype's.
+_SIGNED_ABOVE = {uint8: int16, uint16: int32, uint32: int64}
 _promoted: dict[tuple[DType, DType], DType] = {}
 
 
 def promote_types(first: object, second: object) -> DType:
     """Return the smallest dtype that both promote to.
 
-    Raises RuntimeError for uint16, uint32, uint64 with another integer or bool.
+    PyTorch refuses uint16, uint32 and uint64 with most others; NumPy and the Array API standard do not. Raises
+    RuntimeError for uint64 with a signed integer, which no integer dtype holds.
     """
     return promote(as_dtype(first), as_dtype(second))
 
@@ -51,12 +56,11 @@ def promote(first: DType, second: DType) -> DType:
 
 
 def _promote(first: DType, second: DType) -> DType:
-    if first == second or (second is bool_ and first not in BAREBONES):
+    if first == second or second is bool_:
         return first
-    if first is bool_ and second not in BAREBONES:
+    if first is bool_:
         return second
     if first in COMPLEX or second in COMPLEX:
-        _refuse_barebones(first, second)
         wide = float64 in (first, second) or complex128 in (first, second)
         return complex128 if wide else complex64
     if first in FLOATING and second in FLOATING:
@@ -67,17 +71,15 @@ def _promote(first: DType, second: DType) -> DType:
         return first
     if second in FLOATING:
         return second
-    _refuse_barebones(first, second)
-    if uint8 in (first, second):
-        other = second if first is uint8 else first
-        return other if other.itemsize > 1 else int16
-    return max(first, second, key=lambda dtype: dtype.itemsize)
-
-
-def _refuse_barebones(first: DType, second: DType) -> None:
-    if first in BAREBONES or second in BAREBONES:
+    if first.kind == second.kind:
+        return max(first, second, key=lambda dtype: dtype.itemsize)
+    signed, unsigned = (first, second) if first.kind == "i" else (second, first)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    if unsigned is uint64:
         names = f"{SCALAR_TYPE_NAME[first]} and {SCALAR_TYPE_NAME[second]}"
-        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}")
+        raise RuntimeError(f"no integer dtype holds what uint64 and signed integers do: attempted to promote {names}")
+    return _SIGNED_ABOVE[unsigned]
 
 
 def can_cast(source: object, target: object) -> bool:

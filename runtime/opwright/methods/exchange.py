@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from opwright.arrays import dlpack
+from opwright.arrays.devices import Device
+from opwright.hooks import hooks
 from opwright.methods import pickling
 from opwright.tensors.tensor import Tensor, install_methods, wrap
 
+# The versions of the Array API standard that `opwright.array_api` has: each holds those before it.
+_STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
 # `ndarray OP Tensor` reaches the tensor as a ufunc; the operator that Python would have called on it:
 _REFLECTED = {
     "add": "__radd__",
@@ -68,6 +73,18 @@ class Exchangeable:
             return None
 
         return tuple(wrap(each) for each in result) if isinstance(result, tuple) else wrap(result)
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """Return `opwright.array_api`. Raises ValueError for versions of the standard after that of 2024.12."""
+        if api_version not in (None, *_STANDARDS):
+            raise ValueError(f"api_version: expected one of {', '.join(_STANDARDS)}, but got {api_version!r}")
+        return hooks.tools().array_namespace()
+
+    def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
+        """Return the tensor on a device: itself where it is there. Raises ValueError for a stream."""
+        if stream is not None:
+            raise ValueError(f"to_device: there are no streams to copy in, but got {stream!r}")
+        return self.to(device)  # type: ignore[attr-defined, no-any-return]
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

@@ -64,6 +64,29 @@ def norm(
     return aten["linalg_vector_norm"](input, order, dim, keepdim, **options)
 
 
+def stft(
+    input: Operand,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Operand | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Operand:
+    """Return the spectra of windows of `n_fft` elements, one every `hop_length` (a quarter of it), as columns; with
+    `center` around their places in the signal, which is padded.
+
+    Raises RuntimeError for lengths and windows that do not fit, and where real signals come without `return_complex`.
+    """
+    windows = (n_fft, hop_length, win_length, window)
+    options = (center, pad_mode, normalized, onesided, return_complex, align_to_window)
+    return aten["stft.center"](input, *windows, *options)
+
+
 @install_methods
 class Functional:
     """The methods of Tensor for these functions, installed on it."""
@@ -81,6 +104,10 @@ class Functional:
     ) -> Any:
         """Call `opwright.unique_consecutive`."""
         return unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def stft(self, n_fft: int, *arguments: Any, **options: Any) -> Any:
+        """Call `opwright.stft`."""
+        return stft(self, n_fft, *arguments, **options)
 
     def norm(
         self,

@@ -2,7 +2,7 @@
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
 lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
-except for the result's strides.
+except for the result's strides. A slice with a negative step, which PyTorch refuses, is a copy: `flip`.
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ class Indexable:
     def __getitem__(self, index: Any) -> Any:
         if type(index) in _INTS:
             return _select(self, 0, index)
-        if type(index) is slice and shape_of(self.array):  # type: ignore[attr-defined]
+        if type(index) is slice and not _is_backward(index) and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
             return aten["alias.default"](self) if viewed is self else viewed
-        viewed, indices = _apply_basic(self, _as_tuple(index))
+        viewed, indices, turned = _apply_basic(self, _as_tuple(index))
+        if turned:
+            viewed = aten["flip.default"](viewed, turned)
         if indices:
             return aten["index.Tensor"](viewed, _placed(viewed, indices))
         return aten["alias.default"](self) if viewed is self else viewed
@@ -61,11 +63,15 @@ class Indexable:
         return nonzero(self, as_tuple=as_tuple)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        viewed, indices = _apply_basic(self, _as_tuple(index))
+        viewed, indices, turned = _apply_basic(self, _as_tuple(index))
+        if turned and indices:
+            raise ValueError("slices with a negative step beside tensors as indices can be read, but not written to")
         if not indices and type(value) in _NUMBERS:
             aten["fill_.Scalar"](viewed, value)
             return
         source = _as_source(viewed, value)
+        if turned:
+            source = aten["flip.default"](aten["broadcast_to.default"](source, viewed.shape), turned)
         if not indices:
             aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
         elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
@@ -80,10 +86,11 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
-    """Return the view that the basic indices make, and the other indices by the dimension of it that they begin at."""
+def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any], list[int]]:
+    """Return the view that the basic indices make, the other indices by the dimension of it that they begin at, and its
+    dimensions that were asked for in reverse order."""
     if len(index) == 1 and type(index[0]) in _INTS:
-        return _select(self, 0, index[0]), {}
+        return _select(self, 0, index[0]), {}, []
     items = [_as_item(each) for each in index]
     named = ellipses = 0
     for item in items:
@@ -98,7 +105,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
             raise IndexError(_ZERO_DIM)
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    viewed, indices, dim = self, {}, 0
+    viewed, indices, turned, dim = self, {}, [], 0
     for item in items:
         if item is Ellipsis:
             dim += ndim - named
@@ -107,13 +114,16 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         elif type(item) in _INTS:
             viewed = _select(viewed, dim, item)
         elif type(item) is slice:
+            if _is_backward(item):
+                item = _in_order(item, shape_of(viewed.array)[dim])
+                turned.append(dim)
             viewed, dim = _sliced(viewed, dim, item), dim + 1
         elif type(item) is bool:
             viewed = aten["unsqueeze.default"](viewed, dim)
             indices[dim], dim = np.zeros(1 if item else 0, np.int64), dim + 1
         else:
             indices[dim], dim = item, dim + _consumed(item)
-    return viewed, indices
+    return viewed, indices, turned
 
 
 _ZERO_DIM = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
@@ -193,10 +203,25 @@ def _select(viewed: Any, dim: int, place: int) -> Any:
     return aten["select.int"](viewed, dim, place)
 
 
+_ZERO_STEP = "step must be greater than zero; a negative one needs a size that is known, and flip does the same"
+
+
+def _is_backward(item: slice) -> bool:
+    return item.step is not None and operator.index(item.step) < 0
+
+
+def _in_order(item: slice, size: Any) -> slice:
+    """Return the slice of the same elements, the first of them in memory first. Raises ValueError for symbolic ones."""
+    if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
+        raise ValueError(_ZERO_STEP)
+    places = range(*item.indices(size))
+    return slice(places[-1], places[0] + 1, -places.step) if places else slice(0, 0)
+
+
 def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
-        raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
+        raise ValueError(_ZERO_STEP)
     size: Any = shape_of(viewed.array)[dim]
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else aten["slice.Tensor"](viewed, dim, item.start, item.stop, step)

@@ -69,10 +69,10 @@ class Valued:
         return bool(self._read_fake("bool()") if is_fake else self.item())
 
     def __int__(self: Any) -> int:
-        return int(self._only())
+        return int(self._only_real())
 
     def __float__(self: Any) -> float:
-        return float(self._only())
+        return float(self._only_real())
 
     def __complex__(self: Any) -> complex:
         return complex(self._only())
@@ -90,10 +90,11 @@ class Valued:
     def _only(self: Any) -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        value = self.item()
-        if isinstance(value, complex) and value.imag == 0:
-            return value.real
-        return value
+        return self.item()
+
+    def _only_real(self: Any) -> Any:
+        value = self._only()
+        return value.real if isinstance(value, complex) and value.imag == 0 else value
 
     def __index__(self: Any) -> int:
         if self.numel() != 1 or self.dtype in INEXACT:

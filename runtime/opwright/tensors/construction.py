@@ -1,7 +1,8 @@
-"""Tensors from Python values, arrays and other libraries: `tensor`, `as_tensor`, `from_numpy`, `from_dlpack`."""
+"""Tensors from Python values, arrays and other libraries: `tensor`, `asarray`, `from_numpy`, `from_dlpack`."""
 
 from __future__ import annotations
 
+import array as buffers
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -79,6 +80,50 @@ def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
         if here and wanted in (None, backend.dtype(data)):
             return from_numpy(data) if isinstance(data, np.ndarray) else wrap(data)
     return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: object = None,
+    device: object = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """Return a tensor of a number, nested sequences, a buffer, an array or what speaks DLPack: over its memory where
+    that is possible, unless `copy` is True. That of a tensor is part of its graph, unless `requires_grad` is False.
+
+    Raises ValueError for `copy=False` where only a copy can be had; otherwise as `tensor`.
+    """
+    source = _shared(obj)
+    if isinstance(source, Tensor):
+        made = source.to(dtype=dtype, device=device, copy=copy is True)
+        is_copy = made is not source
+    elif copy or source is None or (copy is None and _is_read_only(source)):
+        made, is_copy = tensor(obj if source is None else source, dtype=dtype, device=device), True
+    else:
+        made = as_tensor(source, dtype, device)
+        is_copy = made.array is not source and not np.may_share_memory(made.array, source)
+    if is_copy and copy is False:
+        raise ValueError(f"asarray: this tensor of {type(obj).__name__} is a copy, which copy=False forbids")
+    if requires_grad is None or requires_grad == made.requires_grad:
+        return made
+    return requires_grad_of("asarray", made, True) if requires_grad else made.detach()
+
+
+def _shared(obj: Any) -> Any:
+    """Return the tensor or array whose memory a tensor can share; None for numbers and sequences of them."""
+    if isinstance(obj, Tensor | np.ndarray) or is_array(obj):
+        return obj
+    if isinstance(obj, bytes | bytearray | memoryview | buffers.array):
+        return np.asarray(memoryview(obj))
+    if _is_number(obj) or isinstance(obj, Sequence):
+        return None
+    return _exported(obj)
+
+
+def _is_read_only(source: Any) -> bool:
+    return isinstance(source, np.ndarray) and not source.flags.writeable
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:

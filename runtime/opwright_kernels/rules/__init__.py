@@ -63,6 +63,7 @@ from opwright_kernels.rules.scattering import (
     taken,
 )
 from opwright_kernels.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright_kernels.rules.spectra import real_of_spectrum, spectrum, spectrum_of_real
 from opwright_kernels.rules.unpooling import fractional_pool, unpool
 from opwright_kernels.rules.upsampling import upsample
 from opwright_kernels.rules.windows import adaptive_pool, col2im, im2col, pool
@@ -133,6 +134,7 @@ __all__ = [
     "put",
     "put_at",
     "qr",
+    "real_of_spectrum",
     "reflected",
     "replicated",
     "rrelu",
@@ -142,6 +144,8 @@ __all__ = [
     "softshrink",
     "solution",
     "sort",
+    "spectrum",
+    "spectrum_of_real",
     "svd",
     "taken",
     "topk",
