@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.output.doors import framework_of
 
 __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]
 
@@ -205,8 +206,10 @@ def _read_manifest(folder: Path, force: bool) -> dict[str, str]:
 
 
 def _check_name(name: str, folder: Path) -> None:
-    """Refuse what would lead out of the folder."""
+    """Refuse what would lead out of the folder, but for the modules beside it that are ours."""
     path = PurePosixPath(name)
+    if framework_of(name, folder) is not None:
+        return
     if path.is_absolute() or ".." in path.parts or not path.parts or {"\\", ":", "\0"} & set(name) or name == MANIFEST:
         raise SchemaError("output-name", f"{name!r} is not a name for a file in {_shown(folder)}")
 
@@ -248,6 +251,8 @@ def is_reached_by_link(folder: Path, name: str) -> bool:
 def _remove(folder: Path, name: str) -> None:
     path = folder / name
     path.unlink(missing_ok=True)
+    if framework_of(name, folder) is not None:
+        return
     for parent in path.relative_to(folder).parents[:-1]:
         with suppress(OSError):  # others have files there
             (folder / parent).rmdir()
@@ -271,6 +276,6 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _shown(path: Path) -> str:
     try:
-        return path.relative_to(Path.cwd()).as_posix()
+        return Path(os.path.normpath(path)).relative_to(Path.cwd()).as_posix()
     except ValueError:
         return path.as_posix()
