@@ -57,6 +57,8 @@ class GradientBuilder:
         """Return the gradient of an operator's calls; None where nothing goes through it."""
         if operator.schema.kind is not SchemaKind.FUNCTIONAL:
             return None
+        if any(argument.type.is_tensor_like for argument in operator.schema.kwarg_only):
+            return None  # torch.library takes no gradients of operators with such
         entry = self._package.derivatives.find(operator.name) if self._package.derivatives else None
         full = str(operator.schema.name).partition("::")[2]
         if entry is None:

@@ -14,7 +14,7 @@ from opwright.doors.torch.autocasting import register_autocast
 from opwright.doors.torch.batching import Family
 from opwright.doors.torch.fakes import fake_kernel_of
 from opwright.doors.torch.gradients import register_formulas
-from opwright.doors.torch.kernels import kernel_of, on_stream
+from opwright.doors.torch.kernels import by_device, kernel_of, on_stream
 from opwright.doors.torch.opaque import register_opaque
 from opwright.doors.torch.writing import register_writing
 
@@ -60,6 +60,8 @@ class Door:
         kernel = kernel_of(arguments)
         self.library.impl(name, kernel, "CPU")
         self.library.impl(name, on_stream(kernel), "CUDA")
+        if not arguments.tensors and not arguments.lists:
+            self.library.impl(name, by_device(overload, arguments), "BackendSelect")
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
         if written:
             register_writing(self.library, name, overload, self.overload(functional) if functional else None)

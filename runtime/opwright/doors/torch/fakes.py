@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException as _DataDependent
 
 from opwright.arrays.devices import Device
 from opwright.doors.torch.arguments import Arguments
 from opwright.doors.torch.sizes import Sizes
 from opwright.doors.torch.values import our_dtype, torch_dtype
+from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
 from opwright.tensors.tensor import Tensor
@@ -29,7 +31,10 @@ def fake_kernel_of(arguments: Arguments) -> Callable[..., Any]:
         mode = FakeTensorMode(shape_env=sizes)  # type: ignore[arg-type]  # it stands for a ShapeEnv
         arguments.ours(values, lambda tensor: _fake(tensor, sizes, mode), sizes.ours)
         with mode:
-            result = operator.call(*values)
+            try:
+                result = operator.call(*values)
+            except DataDependentOutputError as error:
+                raise _DataDependent(f"{operator.name}: {error}") from None
         theirs = {id(values[place]): given[place] for place in (*arguments.tensors, *arguments.written)}
         return _results(result, theirs)
 

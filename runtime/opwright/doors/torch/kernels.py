@@ -12,7 +12,7 @@ from opwright.doors.torch.arguments import Arguments
 from opwright.doors.torch.values import our_tensor, torch_tensor, torch_value
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["kernel_of", "on_stream"]
+__all__ = ["by_device", "kernel_of", "on_stream"]
 
 
 def kernel_of(arguments: Arguments) -> Callable[..., Any]:
@@ -44,6 +44,21 @@ def on_stream(kernel: Callable[..., Any]) -> Callable[..., Any]:
             return kernel(*args, **kwargs)
 
     return on_cuda
+
+
+def by_device(overload: torch._ops.OpOverload, arguments: Arguments) -> Callable[..., Any]:
+    """Return what chooses the kernel of an operator that makes tensors of none: by its argument `device`."""
+    place = arguments.names.index("device") if "device" in arguments.names else None
+
+    def choosing(*args: Any, **kwargs: Any) -> Any:
+        device = None if place is None else arguments.filled(args, kwargs)[place]
+        kind = torch.device("cpu" if device is None else device).type
+        key = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(kind)
+        if key is None:
+            raise RuntimeError(f"{overload}: Opwright makes no tensors on {kind!r}")
+        return overload.redispatch(torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key)), *args, **kwargs)
+
+    return choosing
 
 
 def _results(result: Any, values: list[Any], arguments: Arguments) -> Any:
