@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.bindings.batches import Family, Value
+from opwright_codegen.read.model import RESIZING
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.targets.door_torch_gradients import GradientBuilder, GradientView
@@ -67,6 +68,8 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
         return f"torch.library has no type {strange[0]}"
     if operator.operator.is_view_like:
         return "its result shares memory with an argument, which torch.library does not differentiate"
+    if operator.operator.name in RESIZING or "inplace_view" in operator.operator.tags:
+        return "it resizes an argument, which PyTorch does not functionalize"
     return _refused_writing(schema)
 
 
@@ -119,7 +122,7 @@ def _block(package: Package, operator: OperatorView, name: str, builder: Gradien
     if family is not None and family.name in _FAMILIES and schema.kind is SchemaKind.FUNCTIONAL:
         arguments.append(f"batch={_family(family)}")
     if operator.operator.autocast:
-        arguments.append(f"autocast={_policies(operator.operator.autocast)}")
+        arguments.append(_policies(operator.operator.autocast))
     functional = _functional(package, operator)
     if functional:
         arguments.append(f"functional={quoted(functional)}")
@@ -146,7 +149,8 @@ def _long(statement: str) -> str:
 
 
 def _policies(autocast: Sequence[tuple[str, str]]) -> str:
-    return "{" + ", ".join(f"{quoted(device)}: {quoted(policy)}" for device, policy in autocast) + "}"
+    items = [f"{quoted(device)}: {quoted(policy)}" for device, policy in autocast]
+    return bracketed("autocast={", items, "}", 4, 1)
 
 
 def _family(family: Family) -> str:

@@ -27,7 +27,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.doors import Package
-from opwright_codegen.views.layout import bracketed, formula_lines, quoted
+from opwright_codegen.views.layout import LINE, bracketed, formula_lines, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
@@ -176,12 +176,14 @@ class _Formulas:
         by_input = {each.inputs[0]: each for each in derivatives}
         none = Constant(None)
         items = tuple(
-            Conditional(Verbatim(f"needs[{place}]"), self._formula(by_input[name]), none)
+            Conditional(Subscript(Verbatim("needs"), Constant(place)), self._formula(by_input[name]), none)
             if len(inputs) > 1
             else self._formula(by_input[name])
             for place, name in enumerate(inputs)
         )
-        return [formula_lines(Tuple(items), self._spelling(), 4, "return ")]
+        chosen = formula_lines(Tuple(items), self._spelling(), 4, "return ")
+        is_short = all(len(line) <= LINE for line in chosen.splitlines()) and chosen.count("\n") <= 2 * len(items) + 1
+        return [chosen] if is_short or len(items) == 1 else self._one_by_one()
 
     def _one(self, derivative: Derivative) -> str:
         if derivative.reason is not None:

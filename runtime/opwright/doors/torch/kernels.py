@@ -103,8 +103,7 @@ def _write_back(given: Any, value: Any, before: list[Any]) -> None:
     theirs, ours = (given, value) if isinstance(value, list) else ([given], [value])
     for target, tensor, array in zip(theirs, ours, before, strict=True):
         if tensor is not None and tensor.array is not array:
-            made = torch_tensor(tensor)
-            target.resize_(made.shape).copy_(made)
+            target.set_(torch_tensor(tensor))  # (PyTorch resizes no memory that NumPy has seen)
 
 
 def _written(result: Any, given: list[Any], values: list[Any], arguments: Arguments) -> Any:

@@ -139,6 +139,14 @@ class Sizes:
             return self.ours(context.new_dynamic_size(min=min, max=max))
         return self.ours(context._shape_env.create_unbacked_symint())
 
+    def create_unbacked_symfloat(self, *, source: str = "") -> Any:
+        """Make a float that only data tells."""
+        return self.ours(torch.library.get_ctx()._shape_env.create_unbacked_symfloat())
+
+    def create_unbacked_symbool(self, *, source: str = "") -> Any:
+        """Make a condition that only data tells."""
+        return self.ours(torch.library.get_ctx()._shape_env.create_unbacked_symbool())
+
     def show(self, value: Symbolic) -> str:
         """Return a number as text."""
         return str(value.origin)

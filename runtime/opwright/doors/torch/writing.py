@@ -39,7 +39,8 @@ def register_writing(
                     f"{overload}: it writes arguments, and gradients do not go through it: call the functional "
                     "variant, or call it in a block of torch.no_grad()"
                 )
-            return args[0].copy_(functional(*args, **kwargs))
+            # (a copy, for what the formulas keep of it is not written to)
+            return args[0].copy_(functional(args[0].clone(), *args[1:], **kwargs))
         with _AutoDispatchBelowAutograd():
             return overload.redispatch(keyset & torch._C._after_autograd_keyset, *args, **kwargs)
 
