@@ -1,7 +1,7 @@
 """Operators of ours under another namespace, given to PyTorch: its own opcheck, on a sample of each.
 
-`python renamed.py FOLDER [MOST]` generates the package there and checks up to MOST operators; it prints each that fails,
-and how many passed.
+`python renamed.py FOLDER [MOST]` generates the package there and checks some MOST operators; it prints each that
+fails, and how many passed.
 """
 
 from __future__ import annotations
