@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.output.doors import FRAMEWORKS
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "read_config"]
@@ -23,7 +24,8 @@ class Config:
     `output` is one folder, or one for each namespace. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
-    are C files and folders of them, by namespace; with `native_required` no wheel is built without them.
+    are C files and folders of them, by namespace; with `native_required` no wheel is built without them. `bindings` are
+    the frameworks that operators are given to.
     """
 
     root: Path
@@ -39,6 +41,7 @@ class Config:
     native: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     native_required: bool = False
     uses: tuple[str, ...] = ("opwright_aten",)
+    bindings: tuple[str, ...] = ()
 
 
 def find_config(start: Path) -> Config:
@@ -95,6 +98,7 @@ class _Reader:
             "uses": self._modules,
             "native": lambda key, value: self._native(key, value, root),
             "native_required": self._boolean,
+            "bindings": self._frameworks,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):
@@ -141,6 +145,16 @@ class _Reader:
                 self._wrong(key, f"a package's name as Python imports it, not {name!r},", "as in: opwright_aten")
         return found
 
+    def _frameworks(self, key: str, value: object) -> tuple[str, ...]:
+        found = self._texts(key, value)
+        for name in found:
+            if name not in FRAMEWORKS:
+                near = nearest(name, FRAMEWORKS)
+                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(FRAMEWORKS)}"
+                message = f"operators cannot be given to {name!r}"
+                self._errors.add(SchemaError("unknown-framework", message, self._item_span(key, name), hint))
+        return tuple(dict.fromkeys(found))
+
     def _boolean(self, key: str, value: object) -> bool:
         if not isinstance(value, bool):
             self._wrong(key, "true or false")
@@ -159,6 +173,13 @@ class _Reader:
         if found:
             return Span(self._source, found.start(1), found.end(1))
         return Span(self._source, header.start(), header.end()) if header else None
+
+    def _item_span(self, key: str, item: str) -> Span | None:
+        """Return where a text stands behind its key; the key where the text is written in another way."""
+        span = self._key_span(key)
+        start = span.start if span else 0
+        found = re.compile(rf"""["']{re.escape(item)}["']""").search(self._source.text, start)
+        return Span(self._source, found.start(), found.end()) if found else span
 
 
 def _is_text(value: object) -> bool:

@@ -31,12 +31,14 @@ from opwright_codegen.output.write import (
     replace_file,
 )
 
+_SHOWN = 20  # operators that a framework cannot take, by name, for one reason
 _PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
 
 if TYPE_CHECKING:
     from opwright_codegen.derivatives.model import DerivativeSet
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.read.model import OperatorSet
+    from opwright_codegen.targets.doors import LeftOut
 
 __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
 
@@ -48,7 +50,8 @@ class UsageError(Exception):
 @dataclass(frozen=True, slots=True)
 class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas;
-    `named` are the modules that schemas name by path, `files` the CUDA sources, as far as they were read."""
+    `named` are the modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out`
+    the operators that a framework of `bindings` cannot take, as far as files were rendered."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -62,8 +65,10 @@ class Job:
     gradients: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     project: Path | None = None
+    bindings: tuple[str, ...] = ()
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -120,9 +125,8 @@ class Job:
 
     def options(self) -> str:
         """Return all else that the output follows from."""
-        return repr(
-            (str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.uses, self.project is None)
-        )
+        modules = (self.kernels, self.rules, self.gradients, self.uses)
+        return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None))
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -151,6 +155,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.gradients,
         config.uses,
         config.root if is_configured else None,
+        config.bindings if chosen == own else (),
     )
 
 
@@ -188,6 +193,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
         return 1 if arguments.check and any(found) else 0
     times["write"] = time.perf_counter() - start - sum(times.values())
     _report(found, times, looks_only, out)
+    _report_left_out(job.left_out, out)
     return 1 if arguments.check and any(found) else 0
 
 
@@ -202,6 +208,7 @@ def check(job: Job, out: TextIO) -> int:
     made = sum(operator.generated for operator in operators.operators.values())
     declared = len(operators.operators) - made
     seconds = time.perf_counter() - start
+    _report_left_out(job.left_out, out)
     print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
     return 0
 
@@ -262,6 +269,8 @@ def render_namespace(
         gradients=gradient_modules(job),
         used=job.used_packages(),
         project=job.project,
+        doors=job.bindings,
+        left_out=job.left_out,
     )
 
 
@@ -327,11 +336,21 @@ def _report(found: Sequence[Changes], times: dict[str, float], looks_only: bool,
         print("out of date: run opwright generate", file=out)
 
 
+def _report_left_out(found: Sequence[LeftOut], out: TextIO) -> None:
+    """Say which operators a framework is not given, those of one reason together."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for each in found:
+        by_reason.setdefault((each.framework, each.reason), []).append(each.operator)
+    for (framework, reason), names in by_reason.items():
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+        print(f"not given to {framework}: {shown}: {reason}", file=out)
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("s" if number != 1 else "")
 
 
 def _shown(path: Path) -> str:
     here = Path.cwd()
-    whole = path.absolute()
+    whole = Path(os.path.normpath(path.absolute()))
     return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path.as_posix()

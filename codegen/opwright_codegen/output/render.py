@@ -13,6 +13,7 @@ from opwright_codegen.bindings.bind import Binding, bind
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.doors import door_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
@@ -47,11 +48,15 @@ from opwright_codegen.targets import (
     where,
 )
 from opwright_codegen.targets import kernels as kernel_shims
+from opwright_codegen.targets.door_torch import DOOR as TORCH
+from opwright_codegen.targets.doors import LeftOut, Package, given
 from opwright_codegen.targets.part import Part, parts_of
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
 __all__ = ["render", "render_meta", "render_operator"]
+
+DOORS = {"torch": TORCH}  # by framework, as `bindings` of [tool.opwright] names it
 
 
 def render(
@@ -66,6 +71,8 @@ def render(
     used: Sequence[UsedPackage] = (),
     only: Collection[str] | None = None,
     project: Path | None = None,
+    doors: Sequence[str] = (),
+    left_out: list[LeftOut] | None = None,
 ) -> dict[str, str]:
     """Return the files of `package`, name to text, for operators of one namespace.
 
@@ -73,7 +80,8 @@ def render(
     `used`: packages of other operators that formulas may call.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
-    alone. Raises SchemaErrors for formulas and kernels that cannot be.
+    alone. `doors`: frameworks that the operators are given to; what they cannot take is added to `left_out`.
+    Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
     view = namespace_view(operators, namespace, package, project, used)
@@ -85,7 +93,8 @@ def render(
         recordings = autograd.recordings(view, operators, derivatives)
         skipped = autograd.without_history(view, operators, derivatives, recordings)
         rules_found = forward.rules(view, operators, derivatives)
-    parts = parts_of(view, bindings, recordings, rules_found, families(operators, bindings, kernels, rules))
+    found_families = families(operators, bindings, kernels, rules)
+    parts = parts_of(view, bindings, recordings, rules_found, found_families)
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, parts, skipped),
@@ -100,7 +109,23 @@ def render(
                 is_c = name.endswith((".c", ".h", ".cu"))
                 shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
                 found[name] = environment().get_template(template).render({**shared, **values})
-    return dict(sorted(_with_folders(found, _header(view), namespace).items()))
+    found = _with_folders(found, _header(view), namespace)
+    told = Package(view, bindings, found_families, derivatives)
+    for framework in doors:
+        name = door_file(package, framework)
+        if _is_wanted(name.removeprefix("../"), only):
+            found[name] = _door(framework, told, [] if left_out is None else left_out)
+    return dict(sorted(found.items()))
+
+
+def _door(framework: str, told: Package, left_out: list[LeftOut]) -> str:
+    """Return the module that gives the operators of a package to a framework; add what it cannot take."""
+    door = DOORS[framework]
+    taken, others = given(told, framework, door)
+    left_out += others
+    shown = door.context(told, taken, others)
+    shared = {"header": _header(told.view), "namespace": told.view.namespace}
+    return environment().get_template(door.template).render({**shared, **shown})
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:

@@ -1,0 +1,1 @@
+"""Operators given to other frameworks: one package each, which alone imports it."""

@@ -1,0 +1,115 @@
+"""PyTorch's tensors, dtypes, devices and generators as ours, and back. Memory is shared, never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from opwright.arrays import dtypes, formats
+from opwright.arrays.devices import Device
+from opwright.arrays.dtypes import DType
+from opwright.tensors.tensor import Tensor, wrap
+
+__all__ = ["our_dtype", "our_tensor", "our_value", "torch_dtype", "torch_tensor", "torch_value"]
+
+_NAMES: Final = (
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+    "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+)  # fmt: skip
+_OURS: Final[dict[torch.dtype, DType]] = {
+    getattr(torch, name): getattr(dtypes, "bool_" if name == "bool" else name)
+    for name in _NAMES
+    if hasattr(torch, name) and hasattr(dtypes, "bool_" if name == "bool" else name)
+}
+_TORCHS: Final[dict[DType, torch.dtype]] = {ours: theirs for theirs, ours in _OURS.items()}
+# Dtypes that NumPy has from ml_dtypes: passed on as integers of the same size.
+_PASSED_AS: Final = {2: (torch.int16, np.int16), 1: (torch.uint8, np.uint8)}
+_FOREIGN: Final = {theirs: ours for theirs, ours in _OURS.items() if ours.char == "E" or hasattr(ml_dtypes, ours.name)}
+_LAYOUTS: Final = {torch.strided: formats.Layout.strided}
+_FORMATS: Final = {
+    torch.contiguous_format: formats.MemoryFormat.contiguous_format,
+    torch.preserve_format: formats.MemoryFormat.preserve_format,
+    torch.channels_last: formats.MemoryFormat.channels_last,
+    torch.channels_last_3d: formats.MemoryFormat.channels_last_3d,
+}
+
+
+def our_tensor(tensor: torch.Tensor) -> Tensor:
+    """Return a Tensor on the memory of PyTorch's. Raises TypeError for a dtype or a device that we do not have."""
+    if tensor.is_cuda:
+        return wrap(_cupy().from_dlpack(tensor.detach()))
+    foreign = _FOREIGN.get(tensor.dtype)
+    if foreign is not None:
+        return wrap(tensor.detach().view(_PASSED_AS[foreign.itemsize][0]).numpy().view(foreign))
+    return wrap(tensor.detach().numpy())
+
+
+def torch_tensor(tensor: Tensor) -> torch.Tensor:
+    """Return PyTorch's tensor on the memory of a Tensor."""
+    array = tensor.array
+    if type(array) is not np.ndarray:
+        return torch.from_dlpack(array)
+    if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
+        array = array.copy()
+    if array.dtype in _FOREIGN.values():
+        return torch.from_numpy(array.view(_PASSED_AS[array.dtype.itemsize][1])).view(_TORCHS[array.dtype])
+    return torch.from_numpy(array)
+
+
+def torch_dtype(dtype: DType) -> torch.dtype:
+    """Return PyTorch's dtype. Raises TypeError for one that it does not have."""
+    try:
+        return _TORCHS[dtype]
+    except KeyError:
+        raise TypeError(f"PyTorch has no dtype {dtype}") from None
+
+
+def our_value(type_name: str) -> Callable[[Any], Any] | None:
+    """Return what makes PyTorch's value for an argument of this type ours; None where it is ours as it is."""
+    return _CONVERTERS.get(type_name.removeprefix("Optional[").removesuffix("]"))
+
+
+def torch_value(value: Any) -> Any:
+    """Return a result that is no tensor as PyTorch's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def our_dtype(dtype: torch.dtype | None) -> Any:
+    """Return our dtype, None for None. Raises TypeError for one that we do not have."""
+    if dtype is None:
+        return None
+    try:
+        return _OURS[dtype]
+    except KeyError:
+        raise TypeError(f"Opwright has no dtype {dtype}") from None
+
+
+def _our_device(device: Any) -> Any:
+    return None if device is None else Device(str(device))
+
+
+def _refuse_generator(generator: Any) -> Any:
+    if generator is not None:
+        raise TypeError(
+            "a generator of PyTorch cannot be used by Opwright: leave it out, and call opwright.manual_seed"
+        )
+    return None
+
+
+_CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "ScalarType": our_dtype,
+    "Device": _our_device,
+    "Layout": lambda layout: None if layout is None else _LAYOUTS[layout],
+    "MemoryFormat": lambda form: None if form is None else _FORMATS[form],
+    "Generator": _refuse_generator,
+}
+
+
+def _cupy() -> Any:
+    import cupy
+
+    return cupy

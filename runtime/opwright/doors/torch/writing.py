@@ -1,0 +1,48 @@
+"""Operators that write arguments in PyTorch: version counters, and gradients by the functional variant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._C import _AutoDispatchBelowADInplaceOrView, _AutoDispatchBelowAutograd
+
+__all__ = ["register_writing"]
+
+
+def register_writing(
+    library: torch.library.Library,
+    name: str,
+    overload: torch._ops.OpOverload,
+    functional: torch._ops.OpOverload | None,
+) -> None:
+    """Register what counts the writes of an operator, and what makes them differentiable or refuses that."""
+    written = {
+        place: each.name
+        for place, each in enumerate(overload._schema.arguments)
+        if each.alias_info is not None and each.alias_info.is_write
+    }
+
+    def count(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        for place, argument in written.items():
+            value = args[place] if place < len(args) else kwargs.get(argument)
+            for tensor in value if isinstance(value, (list, tuple)) else [value]:
+                if tensor is not None:
+                    torch.autograd.graph.increment_version(tensor)
+        with _AutoDispatchBelowADInplaceOrView():
+            return overload.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
+
+    def differentiable(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*args, **kwargs):
+            if functional is None:
+                raise RuntimeError(
+                    f"{overload}: it writes arguments, and gradients do not go through it: call the functional "
+                    "variant, or call it in a block of torch.no_grad()"
+                )
+            # (a copy, for what the formulas keep of it is not written to)
+            return args[0].copy_(functional(args[0].clone(), *args[1:], **kwargs))
+        with _AutoDispatchBelowAutograd():
+            return overload.redispatch(keyset & torch._C._after_autograd_keyset, *args, **kwargs)
+
+    library.impl(name, count, "ADInplaceOrView", with_keyset=True)
+    library.impl(name, differentiable, "Autograd", with_keyset=True)
