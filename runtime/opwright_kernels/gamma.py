@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any
 
 from opwright.core import compiled
-from opwright_kernels.approximation import blockwise, in_double, one_by_one, polynomial, put_where, ratio
+from opwright_kernels.approximation import Coefficients, blockwise, in_double, one_by_one, polynomial, put_where, ratio
 
 Array = Any
+Ratio = tuple[Coefficients, Coefficients]
 
 # lgamma(x) / ((x - 1) (x - 2)) on [0.5, 3], of x - 0.5.
 _LGAMMA_NEAR = (
@@ -164,9 +165,9 @@ def lgamma_of_block(xp: ModuleType, x: Array, *, short: bool = False) -> Array:
 
 
 def _lgamma_from_half(xp: ModuleType, y: Array, short: bool) -> Array:
-    near, middle, terms = _LGAMMA_NEAR, _LGAMMA_MIDDLE, _STIRLING
-    if short:
-        near, middle, terms = _LGAMMA_NEAR_SHORT, _LGAMMA_MIDDLE_SHORT, _STIRLING[:3]
+    near: Ratio = _LGAMMA_NEAR_SHORT if short else _LGAMMA_NEAR
+    middle: Ratio = _LGAMMA_MIDDLE_SHORT if short else _LGAMMA_MIDDLE
+    terms = _STIRLING[:3] if short else _STIRLING
     result = xp.full_like(y, math.nan)
     # The sum makes 0.0 of the -0.0 at 1.
     put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(near, v - 0.5) + 0.0, y)

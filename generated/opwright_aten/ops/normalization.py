@@ -410,7 +410,7 @@ def instance_norm(
 _renorm_default = declare("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", "pt2_compliant_tag")
 _renorm_out = declare(
     "renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "out pt2_compliant_tag",
 )
 _renorm = Overloaded(_renorm_default, _renorm_out)
 
@@ -429,7 +429,7 @@ def renorm(self=NOT_GIVEN, p=NOT_GIVEN, dim=NOT_GIVEN, maxnorm=NOT_GIVEN, **name
 
 
 _renorm_ = declare(
-    "renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)", "generated inplace pt2_compliant_tag"
+    "renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)", "inplace pt2_compliant_tag"
 )
 
 

@@ -84,14 +84,9 @@ class Library:
         return name.removeprefix(f"{self.ns}::")
 
     def impl(
-        self,
-        op_name: str | Operator,
-        fn: Callable[..., Any] | Wrapper,
-        dispatch_key: DispatchKey | str = "",
-        *,
-        with_keyset: bool = False,
-        allow_override: bool = True,
-    ) -> None:
+        self, op_name: str | Operator, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *,
+        with_keyset: bool = False, allow_override: bool = True,
+    ) -> None:  # fmt: skip
         """Register a function on Tensors as the kernel of an operator, which may be defined later.
 
         `fn` may be `fallthrough_kernel` (dispatch skips the key) or one of the fallbacks of `opwright.autograd`.

@@ -169,7 +169,7 @@ def _fused_rms_norm(
     return aten.to(result, given), rrms
 
 
-def renorm(self: Operand, p: complex, dim: int, maxnorm: complex) -> Operand:
+def renorm(self: Operand, p: Any, dim: int, maxnorm: Any) -> Operand:
     """Scale the slices along `dim` whose norm is larger than `maxnorm` down to it.
 
     Raises RuntimeError for a `p` that is not above 0, a `maxnorm` below 0, and fewer than two dimensions.
@@ -184,7 +184,7 @@ def renorm(self: Operand, p: complex, dim: int, maxnorm: complex) -> Operand:
     return aten.contiguous(aten.mul(self, factors if wide == dtype else aten.to(factors, dtype)))
 
 
-def _check_renorm(p: complex, maxnorm: complex, rank: int) -> None:
+def _check_renorm(p: Any, maxnorm: Any, rank: int) -> None:
     for name, value in (("p", p), ("maxnorm", maxnorm)):
         if isinstance(value, complex):
             raise RuntimeError(f"renorm: {name} has to be a real number, but it is {value}")
