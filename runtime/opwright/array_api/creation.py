@@ -9,6 +9,7 @@ import opwright
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import DType
 from opwright.arrays.promotion import scalar_dtype
+from opwright.methods.functional import meshgrid as grid_of
 from opwright.tensors.construction import asarray as as_array
 from opwright.tensors.construction import from_dlpack as load_dlpack
 from opwright.tensors.tensor import Tensor
@@ -68,7 +69,7 @@ def linspace(
     """Return `num` numbers at equal steps from `start` to `stop`, or to one step before it without `endpoint`."""
     if endpoint or num == 0:
         return opwright.linspace(start, stop, num, dtype=dtype, device=device)
-    return opwright.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]
+    return opwright.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]  # type: ignore[no-any-return]
 
 
 def eye(
@@ -77,7 +78,7 @@ def eye(
     """Return a matrix with ones on the diagonal `k`, zeros elsewhere."""
     rows = opwright.arange(n_rows, device=device)
     columns = opwright.arange(n_rows if n_cols is None else n_cols, device=device)
-    return (columns - rows[:, None] == k).to(opwright.get_default_dtype() if dtype is None else dtype)
+    return (columns - rows[:, None] == k).to(opwright.get_default_dtype() if dtype is None else dtype)  # type: ignore[no-any-return]
 
 
 def empty(shape: Sizes, *, dtype: DType | None = None, device: Place = None) -> Tensor:
@@ -127,7 +128,7 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tens
     """Return the coordinates of a grid: for each vector, an array of all of the grid's points."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing must be "xy" or "ij", but got {indexing!r}')
-    return list(opwright.meshgrid(*arrays, indexing=indexing)) if arrays else []
+    return list(grid_of(*arrays, indexing=indexing)) if arrays else []
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:

@@ -90,7 +90,7 @@ def _unary(name: str, operator: Callable[..., Any]) -> Unary:
     def function(x: Tensor, /) -> Tensor:
         return operator(x)  # type: ignore[no-any-return]
 
-    return _named(function, name, f"Return `opwright.{operator.__name__}` of each element.")
+    return _named(function, name, f"Return `opwright.{operator.__name__}` of each element.")  # type: ignore[no-any-return]
 
 
 def _binary(name: str, operator: Callable[..., Any]) -> Binary:
@@ -99,7 +99,7 @@ def _binary(name: str, operator: Callable[..., Any]) -> Binary:
     def function(x1: Operand, x2: Operand, /) -> Tensor:
         return operator(*promoted(x1, x2))  # type: ignore[no-any-return]
 
-    return _named(function, name, f"Return `opwright.{operator.__name__}` of each pair of elements.")
+    return _named(function, name, f"Return `opwright.{operator.__name__}` of each pair of elements.")  # type: ignore[no-any-return]
 
 
 def _named(function: Any, name: str, doc: str) -> Any:

@@ -10,6 +10,7 @@ from opwright.array_api.products import matmul, matrix_transpose, tensordot, vec
 from opwright.array_api.promotion import promoted
 from opwright.array_api.statistics import sum as _sum
 from opwright.arrays.dtypes import DType
+from opwright.methods.functional import broadcast_tensors
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
@@ -58,7 +59,7 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     first, second = promoted(x1, x2)
     if first.size(axis) != 3 or second.size(axis) != 3:
         raise ValueError(f"cross: axis {axis} must have size 3, but has {first.size(axis)} and {second.size(axis)}")
-    return opwright.linalg_cross(*opwright.broadcast_tensors(first, second), dim=axis)
+    return opwright.linalg_cross(*broadcast_tensors(first, second), dim=axis)  # type: ignore[no-any-return]
 
 
 def det(x: Tensor, /) -> Tensor:
@@ -125,7 +126,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Return the solutions of `x1 @ solution = x2`: of one vector where `x2` has one dimension, else of matrices."""
     left, right = promoted(x1, x2)
     if right.ndim == 1:
-        return opwright.linalg_solve(left, opwright.unsqueeze(right, -1))[..., 0]
+        return opwright.linalg_solve(left, opwright.unsqueeze(right, -1))[..., 0]  # type: ignore[no-any-return]
     if right.ndim == left.ndim - 1:  # which PyTorch may take for a stack of vectors
         right = opwright.unsqueeze(right, 0)
     return opwright.linalg_solve(left, right)

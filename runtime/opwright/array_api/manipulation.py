@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import opwright
 from opwright.array_api.promotion import promoted
+from opwright.methods.functional import broadcast_tensors
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
@@ -19,7 +20,7 @@ Axes: TypeAlias = int | Sequence[int]
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     """Return the arrays as views of the shape that all broadcast to."""
-    return list(opwright.broadcast_tensors(*arrays)) if arrays else []
+    return list(broadcast_tensors(*arrays)) if arrays else []
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
@@ -124,13 +125,13 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
             raise ValueError(f"take: an array of {x.ndim} dimensions needs an axis")
         axis = 0
     place = range(x.ndim)[axis]
-    return x[(slice(None),) * place + (indices,)]
+    return x[(slice(None),) * place + (indices,)]  # type: ignore[no-any-return]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return along `axis` the elements at `indices`, which broadcast with `x`; negative ones from the end."""
     places = indices.to(opwright.int64)
-    return opwright.take_along_dim(x, opwright.where(places < 0, places + x.size(axis), places), axis)
+    return opwright.take_along_dim(x, opwright.where(places < 0, places + x.size(axis), places), axis)  # type: ignore[no-any-return]
 
 
 def _listed(axes: Axes) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import opwright
 from opwright.array_api.promotion import promoted
+from opwright.methods.functional import tensordot as sum_of_products
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
@@ -25,7 +26,8 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """Return the sum of products over `axes`: so many at the end of `x1` and the start of `x2`, or two lists."""
-    return opwright.tensordot(*promoted(x1, x2), dims=axes)
+    first, second = promoted(x1, x2)
+    return sum_of_products(first, second, axes)  # type: ignore[no-any-return]
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

@@ -57,8 +57,8 @@ def finfo(type: DType | Tensor, /) -> FloatInfo:
     if dtype not in FLOATING:
         raise TypeError(f"finfo: expected a floating-point or complex dtype, but got {dtype}; iinfo is for integers")
     found: Any = _float_limits(dtype)
-    limits = [float(getattr(found, name)) for name in ("eps", "max", "min", "smallest_normal")]
-    return FloatInfo(int(found.bits), *limits, dtype)
+    eps, largest, smallest = float(found.eps), float(found.max), float(found.min)
+    return FloatInfo(int(found.bits), eps, largest, smallest, float(found.smallest_normal), dtype)
 
 
 def _float_limits(dtype: DType) -> Any:
@@ -66,7 +66,7 @@ def _float_limits(dtype: DType) -> Any:
         return np.finfo(dtype)
     import ml_dtypes
 
-    return ml_dtypes.finfo(dtype)
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def iinfo(type: DType | Tensor, /) -> IntegerInfo:

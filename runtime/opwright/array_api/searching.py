@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import opwright
 from opwright.array_api.promotion import Operand, isdtype, promoted
+from opwright.methods.indexing import nonzero as places_of
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
@@ -62,7 +63,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """Return for each axis where the elements that are not zero stand. Raises ValueError for 0-dimensional arrays."""
     if x.ndim == 0:
         raise ValueError("nonzero: an array without dimensions has no places")
-    return tuple(opwright.nonzero(x, as_tuple=True))
+    return tuple(places_of(x, as_tuple=True))
 
 
 def searchsorted(
@@ -87,7 +88,7 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     order = _order(flat)
     ordered = flat[order]
     is_new = opwright.cat([opwright.ones_like(ordered[:1], dtype=opwright.bool), ordered[1:] != ordered[:-1]])
-    starts = opwright.nonzero(is_new, as_tuple=True)[0]
+    starts = places_of(is_new, as_tuple=True)[0]
     group = opwright.cumsum(is_new, 0) - 1
     inverse = opwright.scatter(opwright.zeros_like(order), 0, order, group)
     ends = opwright.cat([starts[1:], opwright.full_like(starts[:1], flat.numel())])
@@ -98,7 +99,7 @@ def _order(flat: Tensor) -> Tensor:
     if not isdtype(flat.dtype, "complex floating"):
         return opwright.argsort(flat, stable=True)
     order = opwright.argsort(opwright.imag(flat), stable=True)
-    return order[opwright.argsort(opwright.real(flat)[order], stable=True)]
+    return order[opwright.argsort(opwright.real(flat)[order], stable=True)]  # type: ignore[no-any-return]
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:

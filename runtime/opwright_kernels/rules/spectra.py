@@ -77,7 +77,11 @@ def _given(operator: str, self: Along, dim: Dims) -> Sequence[int]:
 
 def _slowest_first(dims: Sequence[int], strides: Shape) -> Sequence[int]:
     """Return dimensions in the order of their strides, the largest first; equal ones keep theirs."""
-    return sorted(dims, key=cmp_to_key(lambda one, other: _compared(strides[one], strides[other])))
+
+    def compare(one: int, other: int) -> int:
+        return _compared(strides[one], strides[other])
+
+    return sorted(dims, key=cmp_to_key(compare))
 
 
 def _compared(one: int, other: int) -> int:
