@@ -136,6 +136,11 @@ PyTypeObject *make_gradients_type(PyObject *module);
 int gradients_compute(PyObject *gradients, PyObject *node, PyObject *grad, PyObject *edges, PyObject **results);
 int gradients_release(PyObject *gradients, PyObject *node);
 
+/* wrapping.c */
+PyObject *wrap(PyObject *module, PyObject *array);
+PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *configure_wrapping(PyObject *module, PyObject *args);
+
 /* leaf.c, backward.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);
 PyObject *configure_leaves(PyObject *module, PyObject *args);

@@ -74,9 +74,15 @@ static int add_to(Tensor *known, Tensor *grad) {
         !arrays_are_alike(known->array, grad->array)) {
         return 0;
     }
-    Operand operands[2] = {{known->array, NULL}, {grad->array, NULL}};
+    PyObject *rows = array_copy(grad->array); /* which lies as the loop wants it: few elements cost nothing */
+    if (rows == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    Operand operands[2] = {{known->array, NULL}, {rows, NULL}};
     PyObject *sum;
-    if (loops_run(&leaves.add, operands, &sum) < 0) {
+    int failed = loops_run(&leaves.add, operands, &sum) < 0;
+    Py_DECREF(rows);
+    if (failed) {
         return -1;
     }
     if (sum == NULL) {

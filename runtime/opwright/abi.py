@@ -45,7 +45,8 @@ from opwright.tensors.results import (
     wrap_list,
     wrap_result,
 )
-from opwright.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
+from opwright.tensors.tensor import Tensor, wrap_views
+from opwright.tensors.wrapping import wrap, wrap_view
 
 if TYPE_CHECKING:
     from opwright import rules

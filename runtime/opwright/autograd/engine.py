@@ -67,8 +67,7 @@ def run(
 def compiled_pass(current: tuple[int, Edge]) -> _Pass:
     """Return a pass that the core runs, as Python knows one."""
     found = _Pass(True, None, False)
-    found.number, root = current
-    found.roots = [root]
+    found.number, *found.roots = current
     return found
 
 

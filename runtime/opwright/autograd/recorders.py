@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from opwright.arrays.storage import Extra, Storage
 from opwright.autograd import saved
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import record
@@ -64,6 +63,5 @@ def _savings(kept: tuple[str, ...]) -> tuple[tuple[str, int, int, int], ...] | N
 @cache
 def configure_recording() -> None:
     """Tell the core what Python does where a call is uncommon; once."""
-    fast.configure_storage(Extra, Storage)
     fast.configure_saving(saved.save, saved.save_result, vars(saved), "_blocks", saved.SavedResult, AUTOGRAD)
     fast.configure_recording(Node, record, GRAD)

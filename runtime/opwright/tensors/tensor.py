@@ -240,7 +240,7 @@ class Tensor(_Methods):
 
 
 _CPU = Device("cpu")
-_NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
+KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
@@ -326,7 +326,7 @@ def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
         if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
             own.creation = creation
     own.grad = None
-    keys = base.keys & _NOT_OF_VIEWS | VIEW
+    keys = base.keys & KEYS_OF_VIEWS | VIEW
     if odd is not None:
         keys |= odd
     elif type(array) is ndarray:  # what `odd_bit` says, without the call for most

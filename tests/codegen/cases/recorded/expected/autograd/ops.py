@@ -49,6 +49,7 @@ class MulBackward0(Recorded):
     other: Saved
     self: Saved
     saved = ("other", "self")
+    formulas = ("grad * other", "grad * self")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -110,6 +111,7 @@ class ExpBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("ops.mul(grad, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
@@ -181,6 +183,7 @@ class ScaleBackward0(Recorded):
     mask: Saved
     bias_shape: Any
     saved = ("mask",)
+    formulas = ("grad * from_", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, bias_edge = self.edges if edges is None else edges
@@ -216,6 +219,7 @@ def scale(below: Callable[..., Tensor]) -> Kernel:
 class ScaleBackward1(Recorded):
     __slots__ = ("from_",)
     from_: float
+    formulas = ("grad * from_", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, bias_edge = self.edges if edges is None else edges
@@ -362,6 +366,7 @@ def pieces_default(below: Callable[..., list[Tensor]]) -> Kernel:
 class ShiftBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
+    formulas = ("ops.shift(grad, -dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.shift(grad, -self.dim),)
@@ -396,6 +401,7 @@ def shift_(below: Callable[..., Tensor]) -> Kernel:
 # cast(Tensor self, ScalarType? dtype=None) -> Tensor
 class CastBackward0(Recorded):
     __slots__ = ()
+    formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)

@@ -1,0 +1,138 @@
+/* `wrap` and `wrap_view`, by which kernels make tensors of arrays: `opwright.tensors.tensor` has them in Python, for
+ * arrays of other kinds, dtypes that no tensor has, and memory without elements. */
+
+#include "loops.h"
+#include "numpy_api.h"
+#include "storage.h"
+
+/* What `configure_wrapping` is told. */
+static struct {
+    PyObject *wrap, *wrap_view;
+    PyObject *odd, *view, *odd_view; /* keys of tensors in NumPy's memory: not simple; views, simple and not */
+    int64_t odd_bits, view_bits, mask;
+    Py_ssize_t seen, creation; /* slots of Extra */
+    char is_known[MOST_TYPES]; /* whether tensors have the dtype, and compute in it */
+} wrapping = {0};
+
+/* Whether an array has NumPy's own dtype of a kind that tensors have. */
+static int is_known(PyArrayObject *array) {
+    int type = PyArray_TYPE(array);
+    return type >= 0 && type < MOST_TYPES && wrapping.is_known[type] && PyArray_ISNOTSWAPPED(array);
+}
+
+/* Whether an array has dimensions, elements, and exactly row-major strides. */
+static int is_simple(PyArrayObject *array) {
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
+        if (PyArray_STRIDE(array, i) != step || PyArray_DIM(array, i) == 0) {
+            return 0;
+        }
+        step *= PyArray_DIM(array, i);
+    }
+    return PyArray_NDIM(array) > 0;
+}
+
+/* wrap(array) */
+PyObject *wrap(PyObject *module, PyObject *object) {
+    (void)module;
+    if (Py_TYPE(object) == core.array && is_known((PyArrayObject *)object)) {
+        PyArrayObject *array = (PyArrayObject *)object;
+        if (is_simple(array)) {
+            return wrap_simple(Py_NewRef(object));
+        }
+        if (PyArray_NDIM(array) == 0 || !PyArray_IS_C_CONTIGUOUS(array)) {
+            return wrap_with_keys(Py_NewRef(object), wrapping.odd);
+        }
+    }
+    return PyObject_CallOneArg(wrapping.wrap, object);
+}
+
+/* Return the keys of a view: a new reference, or NULL. */
+static PyObject *view_keys(PyObject *keys, int is_odd) {
+    if (keys == core.dense_cpu || keys == core.dense_cpu_grad) {
+        return Py_NewRef(is_odd ? wrapping.odd_view : wrapping.view);
+    }
+    int overflow;
+    int64_t bits = PyLong_AsLongLongAndOverflow(keys, &overflow);
+    return PyLong_FromLongLong((bits & wrapping.mask) | wrapping.view_bits | (is_odd ? wrapping.odd_bits : 0));
+}
+
+/* Make what a view says of its storage and base: a new reference, or NULL, without an exception for the Python to do. */
+static PyObject *make_extra(PyObject *base) {
+    PyObject *storage = storage_of(base); /* which makes its Extra, too */
+    if (storage == NULL) {
+        return NULL;
+    }
+    PyObject *own = ((Tensor *)base)->extra, *root = slot_at(own, storage_slots.base);
+    PyObject *version = slot_at(storage, storage_slots.version), *made = NULL;
+    if (root != NULL && version != NULL && slot_at(own, wrapping.creation) == NULL) {
+        made = storage_slots.extra->tp_alloc(storage_slots.extra, 0);
+    }
+    if (made != NULL) {
+        replace_slot(made, storage_slots.own, Py_NewRef(storage));
+        replace_slot(made, storage_slots.base, Py_NewRef(root == Py_None ? base : root));
+        replace_slot(made, storage_slots.grad, Py_NewRef(Py_None));
+        replace_slot(made, wrapping.seen, Py_NewRef(version));
+    }
+    Py_DECREF(storage);
+    return made;
+}
+
+/* wrap_view(base, array) */
+PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    PyObject *keys = NULL, *extra = NULL, *made = NULL;
+    if (count == 2 && Py_TYPE(args[0]) == core.tensor && Py_TYPE(args[1]) == core.array &&
+        is_known((PyArrayObject *)args[1]) && ((Tensor *)args[0])->array != NULL &&
+        ((Tensor *)args[0])->keys != NULL && PyLong_CheckExact(((Tensor *)args[0])->keys)) {
+        keys = view_keys(((Tensor *)args[0])->keys, !is_simple((PyArrayObject *)args[1]));
+        extra = keys == NULL ? NULL : make_extra(args[0]);
+    }
+    if (extra != NULL) {
+        made = wrap_with_keys(Py_NewRef(args[1]), keys);
+    }
+    if (made != NULL) {
+        Py_SETREF(((Tensor *)made)->extra, Py_NewRef(extra));
+    }
+    Py_XDECREF(keys);
+    Py_XDECREF(extra);
+    if (made != NULL || PyErr_Occurred()) {
+        return made;
+    }
+    return PyObject_Vectorcall(wrapping.wrap_view, args, (size_t)count, NULL);
+}
+
+/* configure_wrapping(wrap, wrap_view, the dtypes of tensors that compute in themselves, keys of simple tensors, ODD, VIEW,
+ * the keys that a view takes over) */
+PyObject *configure_wrapping(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *one, *of_view, *dtypes;
+    long long simple, odd, view, mask;
+    if (!PyArg_ParseTuple(
+            args, "OOOLLLL:configure_wrapping", &one, &of_view, &dtypes, &simple, &odd, &view, &mask)) {
+        return NULL;
+    }
+    for (int type = 0; type < MOST_TYPES; type++) {
+        PyObject *dtype = (PyObject *)PyArray_DescrFromType(type);
+        int is_one = dtype == NULL ? -1 : PySequence_Contains(dtypes, dtype);
+        Py_XDECREF(dtype);
+        if (is_one < 0) {
+            return NULL;
+        }
+        wrapping.is_known[type] = (char)is_one;
+    }
+    wrapping.seen = slot_offset(storage_slots.extra, "seen");
+    wrapping.creation = slot_offset(storage_slots.extra, "creation");
+    wrapping.odd = PyLong_FromLongLong(simple | odd);
+    wrapping.view = PyLong_FromLongLong(simple | view);
+    wrapping.odd_view = PyLong_FromLongLong(simple | view | odd);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    wrapping.odd_bits = odd;
+    wrapping.view_bits = view;
+    wrapping.mask = mask;
+    wrapping.wrap = Py_NewRef(one);
+    wrapping.wrap_view = Py_NewRef(of_view);
+    Py_RETURN_NONE;
+}
