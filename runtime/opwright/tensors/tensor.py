@@ -303,8 +303,7 @@ def _wrap_other(array: Array) -> Tensor:
 
 def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
     """Make a tensor on a view of the array of `base`, of its storage and root base. `odd`: its `odd_bit`, if known."""
-    extra = base.extra
-    if extra is None:
+    if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage
     if storage is None:
