@@ -53,7 +53,7 @@ class KnownForms(Forms):
 
 
 class KnownViews:
-    """What the compiled core needs of a view kernel (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`. The Python
+    """The facts of a view kernel for the compiled core (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`. Python
     makes each view anew."""
 
     __slots__ = ("kinds",)

@@ -302,12 +302,8 @@ def _wrap_other(array: Array) -> Tensor:
 
 
 def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
-    """Make a tensor on an array that is a view of the one of `base`; it shares its storage and has its root base.
-
-    `odd` is what `odd_bit` says of the array, where that is known.
-    """
-    extra = base.extra
-    if extra is None:
+    """Make a tensor on a view of the array of `base`, of its storage and root base. `odd`: its `odd_bit`, if known."""
+    if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage
     if storage is None:
