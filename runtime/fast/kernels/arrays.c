@@ -98,7 +98,8 @@ int read_number(PyObject *object, double *number) {
     return !overflow && whole <= ((int64_t)1 << 53) && whole >= -((int64_t)1 << 53);
 }
 
-/* Whether an object is a list or tuple of so many ints, or of one that stands for all; they are written. */
+/* Whether an object is a list or tuple of so many ints, or of one that stands for all; they are written. Ints of more
+ * than 31 bits are left to the Python, so that sums and products of two are none too large. */
 int read_ints(PyObject *object, npy_intp *values, int count) {
     if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
         return 0;
@@ -115,6 +116,9 @@ int read_ints(PyObject *object, npy_intp *values, int count) {
         values[i] = PyLong_AsSsize_t(value);
         if (values[i] == -1 && PyErr_Occurred()) {
             PyErr_Clear();
+            return 0;
+        }
+        if (values[i] > INT32_MAX || values[i] < -INT32_MAX) {
             return 0;
         }
     }
