@@ -1,4 +1,4 @@
-"""Bags of rows of a table, distances of pairs, and losses of sequences."""
+"""Bags of rows of a table, and losses of sequences."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import opwright
 from opwright.nn.annotations import A
 from opwright.nn.reductions import reduction_number
-from opwright_aten.ops import pdist as pdist
 
-__all__ = ["ctc_loss", "embedding_bag", "pdist"]
+__all__ = ["ctc_loss", "embedding_bag"]
 
 _MODES = ("sum", "mean", "max")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, every, first, flattened
+from opwright_kernels.batching.operands import Operand, every, first, flattened, without_samples
 
 __all__ = ["ctc_loss", "ctc_loss_backward", "embedding_bag", "pair_distances"]
 
@@ -95,6 +95,9 @@ def ctc_loss_backward(
     zero_infinity: bool = False,
 ) -> Any:
     """Return gradients of losses of sequences: those of all samples are one batch."""
+    if info.batch_size == 0:
+        given = (grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha)
+        return without_samples(opwright.ops.aten._ctc_loss_backward, in_dims[:7], (*given, blank, zero_infinity))
     probs, labels = _one_batch(info, in_dims[1:3], log_probs, targets)
     lengths = list(input_lengths) * info.batch_size, list(target_lengths) * info.batch_size
     batch = len(input_lengths)

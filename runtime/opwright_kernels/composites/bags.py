@@ -21,7 +21,7 @@ def embedding_bag(
     sparse: bool,
     per_sample_weights: Operand | None,
     include_last_offset: bool,
-    padding_idx: int | None,
+    padding_idx: int | None = None,
 ) -> tuple[Operand, ...]:
     """Return what `_embedding_bag` does; a negative row counts from the end."""
     row, rows = -1 if padding_idx is None else padding_idx, weight.shape[0]
