@@ -16,7 +16,7 @@ import opwright
 from opwright.arrays.dtypes import as_dtype, int64, opmath
 
 Tensor = Any
-aten = opwright.ops.aten
+aten: Any = opwright.ops.aten
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
@@ -24,8 +24,8 @@ _CUBIC = -0.75
 
 @dataclass(frozen=True)
 class Tap:
-    """An element for each place, in one dimension: which, whether there is one, how much of it (None: all), and how fast
-    that grows with the place (None: not at all)."""
+    """An element for each place, in one dimension: which, whether there is one, how much of it (None: all), and how
+    fast that grows with the place (None: not at all)."""
 
     index: Tensor
     inside: Tensor

@@ -54,7 +54,7 @@ def ctc_loss(
     zero_infinity: bool,
 ) -> Operand:
     """Return the loss of sequences (T, N, C), or of one (T, C); a mean is over labels first, then over sequences."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     is_batch = log_probs.ndim == 3
     given = log_probs if is_batch else aten.unsqueeze(log_probs, 1)
