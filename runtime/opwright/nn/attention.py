@@ -47,7 +47,7 @@ def multi_head_attention_forward(
     if len(query.shape) == 2:
         query, key, value = (opwright.unsqueeze(each, 1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else opwright.unsqueeze(key_padding_mask, 0)
-        rest = (add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights)
+        rest: Any = (add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights)
         weights: Any = (in_proj_weight, in_proj_bias, bias_k, bias_v)
         own: Any = (use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v)
         given: Any = (query, key, value, embed_dim_to_check, num_heads, *weights, *rest, attn_mask, *own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import opwright
 from opwright.nn.annotations import A
@@ -55,7 +56,7 @@ def _divided(input: A, offsets: A | None) -> tuple[A, A]:
     if rank == 2:
         if offsets is not None:
             raise ValueError("embedding_bag(): each row of a matrix is a bag, so that there are no offsets")
-        starts = opwright.arange(
+        starts: Any = opwright.arange(
             0, input.shape[0] * input.shape[1], input.shape[1], dtype=input.dtype, device=getattr(input, "device", None)
         )
         return opwright.reshape(input, [-1]), starts
@@ -76,5 +77,6 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> A:
     """Return minus the logarithm of the probability of each sequence of labels under all its alignments."""
-    number = reduction_number(reduction)
-    return opwright.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+    lengths: list[Any] = [input_lengths, target_lengths]
+    found: A = opwright.ctc_loss(log_probs, targets, *lengths, blank, reduction_number(reduction), zero_infinity)
+    return found
