@@ -77,6 +77,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> A:
     """Return minus the logarithm of the probability of each sequence of labels under all its alignments."""
-    lengths: list[Any] = [input_lengths, target_lengths]
-    found: A = opwright.ctc_loss(log_probs, targets, *lengths, blank, reduction_number(reduction), zero_infinity)
+    rest: Any = (input_lengths, target_lengths)  # numbers, or tensors of them
+    number = reduction_number(reduction)
+    found: A = opwright.ctc_loss(log_probs, targets, rest[0], rest[1], blank, number, zero_infinity)
     return found

@@ -32,8 +32,8 @@ def max_unpool1d(
     output_size: Sequence[int] | None = None,
 ) -> A:
     """Return rows of zeros with the maxima where `max_pool1d` found them."""
-    size = _unpooled(input, kernel_size, stride, padding, output_size, 1)[0]
-    found = opwright.max_unpool2d(opwright.unsqueeze(input, -1), opwright.unsqueeze(indices, -1), [*size, 1])
+    size: list[int] = _unpooled(input, kernel_size, stride, padding, output_size, 1)[0]
+    found: Any = opwright.max_unpool2d(opwright.unsqueeze(input, -1), opwright.unsqueeze(indices, -1), [*size, 1])
     result: A = opwright.ops.aten.squeeze.dim(found, -1)
     return result
 
