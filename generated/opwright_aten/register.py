@@ -4323,7 +4323,11 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
                 "",
             ),
         ),
-        ("embedding_bag", "embedding_bag_default", "CompositeImplicitAutograd"),
+        (
+            "embedding_bag",
+            "embedding_bag_default",
+            ("CompositeImplicitAutograd", "opwright_kernels.composites.bags", "embedding_bag", "", ""),
+        ),
         (
             "embedding_bag.padding_idx",
             "embedding_bag_padding_idx",

@@ -1,4 +1,4 @@
-"""Where images are sampled: of each place the elements around it, and how much of each. On Tensors.
+"""Places at which images are sampled: the elements around each, and how much of each. On Tensors.
 
 Places are numbers from -1 to 1 across the image. `mode` is 0 (linear), 1 (nearest) or 2 (cubic); `padding` is what lies
 beyond the image: 0 (zeros), 1 (its border) or 2 (its reflection).
@@ -16,7 +16,7 @@ import opwright
 from opwright.arrays.dtypes import as_dtype, int64, opmath
 
 Tensor = Any
-aten = opwright.ops.aten
+aten: Any = opwright.ops.aten
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
@@ -24,8 +24,8 @@ _CUBIC = -0.75
 
 @dataclass(frozen=True)
 class Tap:
-    """In one dimension, for each place: which element, whether there is one, how much of it (None: all), and how fast
-    that grows with the place (None: not at all)."""
+    """An element for each place, in one dimension: which, whether there is one, how much of it (None: all), and how
+    fast that grows with the place (None: not at all)."""
 
     index: Tensor
     inside: Tensor

@@ -30,7 +30,7 @@ LOOPS = {
     "multilabel_margin_loss_forward": "as multi_margin_loss: labels end where a row says",
 }
 # Errors by nature: what they ask of a sample is one answer for all, or results that differ in shape.
-REFUSED = ("data-dependent", "dynamic shape", "not batched over in this vmap")
+REFUSED = ("data-dependent", "dynamic shape", "not batched over in this vmap", ".tolist() of a batched tensor")
 NO_TENSORS = (
     "is_conj", "is_neg", "is_floating_point", "is_complex", "sym_numel", "sym_size.int", "sym_storage_offset",
     "sym_stride.int",

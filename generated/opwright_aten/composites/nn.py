@@ -33,35 +33,6 @@ def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) 
     return write_out("linear", out, ops.linear(input, weight, bias))
 
 
-# embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
-#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
-def embedding_bag_default(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool,
-    mode: int,
-    sparse: bool,
-    per_sample_weights: Tensor | None,
-    include_last_offset: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    try:
-        result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._embedding_bag(
-            weight,
-            indices,
-            offsets,
-            scale_grad_by_freq,
-            mode,
-            sparse,
-            per_sample_weights,
-            include_last_offset,
-        )
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::embedding_bag", "CompositeImplicitAutograd")
-        raise
-
-
 # _embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
 #     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)
 #     -> (Tensor, Tensor, Tensor, Tensor)

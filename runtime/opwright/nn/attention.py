@@ -47,11 +47,12 @@ def multi_head_attention_forward(
     if len(query.shape) == 2:
         query, key, value = (opwright.unsqueeze(each, 1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else opwright.unsqueeze(key_padding_mask, 0)
-        rest = (add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights)
-        weights = (in_proj_weight, in_proj_bias, bias_k, bias_v)
-        own = (use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v)
-        given = (query, key, value, embed_dim_to_check, num_heads, *weights, *rest, attn_mask, *own)
-        out, found = multi_head_attention_forward(*given, average_attn_weights, is_causal)
+        rest: Any = (add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights)
+        weights: Any = (in_proj_weight, in_proj_bias, bias_k, bias_v)
+        own: Any = (use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v)
+        given: Any = (query, key, value, embed_dim_to_check, num_heads, *weights, *rest, attn_mask, *own)
+        again: Any = multi_head_attention_forward
+        out, found = again(*given, average_attn_weights, is_causal)
         return opwright.squeeze(out, 1), None if found is None else opwright.squeeze(found, 0)
     own_weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     projected = _projected((query, key, value), in_proj_weight, in_proj_bias, own_weights)
@@ -66,7 +67,7 @@ def multi_head_attention_forward(
     return opwright.linear(rows, out_proj_weight, out_proj_bias), scores if found is None else found
 
 
-def _check(query: A, key: A, value: A, padding: A | None, mask: A | None, width: int, heads: int) -> None:
+def _check(query: Any, key: Any, value: Any, padding: Any, mask: Any, width: int, heads: int) -> None:
     rank = len(query.shape)
     sizes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if rank not in (2, 3) or len(key.shape) != rank or len(value.shape) != rank:
@@ -86,7 +87,7 @@ def _check(query: A, key: A, value: A, padding: A | None, mask: A | None, width:
         raise RuntimeError(f"attn_mask {list(mask.shape)} does not fit {sizes}")
 
 
-def _projected(inputs: tuple[A, A, A], weight: A | None, bias: A | None, own: Any) -> list[A]:
+def _projected(inputs: Any, weight: Any, bias: Any, own: Any) -> list[Any]:
     """Return query, key and value by the matrices for each, which are three, or parts of one."""
     if own is None and weight is None:
         raise RuntimeError("in_proj_weight is needed unless use_separate_proj_weight is True")
@@ -97,7 +98,7 @@ def _projected(inputs: tuple[A, A, A], weight: A | None, bias: A | None, own: An
     return [opwright.linear(*each) for each in zip(inputs, matrices, biases, strict=True)]
 
 
-def _number_mask(mask: A | None, like: A) -> A | None:
+def _number_mask(mask: Any, like: Any) -> Any:
     """Return what is added to scores: -inf where a Boolean mask is true."""
     if mask is None or opwright.is_floating_point(mask):
         return mask
@@ -107,7 +108,7 @@ def _number_mask(mask: A | None, like: A) -> A | None:
     return opwright.masked_fill(opwright.zeros(shape, dtype=like.dtype, device=device), mask, -math.inf)
 
 
-def _heads(projected: list[A], biases: Any, static: Any, add_zero_attn: bool, num_heads: int) -> list[A]:
+def _heads(projected: list[Any], biases: Any, static: Any, add_zero_attn: bool, num_heads: int) -> list[Any]:
     """Return query, key and value of each head: (N * heads, L, E / heads)."""
     found = []
     for place, each in enumerate(projected):
@@ -123,10 +124,10 @@ def _heads(projected: list[A], biases: Any, static: Any, add_zero_attn: bool, nu
     return found
 
 
-def _joined(mask: A | None, padding: A | None, count: int, sizes: tuple[int, ...]) -> A | None:
+def _joined(mask: Any, padding: Any, count: int, sizes: tuple[int, ...]) -> Any:
     """Return one mask of both that broadcasts to (N * heads, L, S); keys that were added are for all."""
     _, batch, heads = sizes
-    parts = [
+    parts: list[Any] = [
         None if each is None else opwright.ops.aten.constant_pad_nd(each, [0, count - each.shape[-1]])
         for each in (mask, padding)
     ]
@@ -138,16 +139,18 @@ def _joined(mask: A | None, padding: A | None, count: int, sizes: tuple[int, ...
 
 
 def _attended(
-    heads: list[A], mask: A | None, dropout_p: float, num_heads: int, need_weights: bool, is_causal: bool
-) -> tuple[A, A | None]:
+    heads: list[Any], mask: Any, dropout_p: float, num_heads: int, need_weights: bool, is_causal: bool
+) -> tuple[Any, Any]:
     """Return (L, N, heads, E / heads), and the weights (N, heads, L, S)."""
     q = heads[0]
     batch = q.shape[0] // num_heads
-    by_head = [opwright.reshape(each, [batch, num_heads, *each.shape[1:]]) for each in heads]
+    by_head: list[Any] = [opwright.reshape(each, [batch, num_heads, *each.shape[1:]]) for each in heads]
     if mask is not None and len(mask.shape) == 3:
         mask = opwright.reshape(mask, [batch, num_heads, *mask.shape[1:]])
     if not need_weights:
-        found = opwright.ops.aten.scaled_dot_product_attention(*by_head, mask, dropout_p, is_causal)
+        found = opwright.ops.aten.scaled_dot_product_attention(
+            by_head[0], by_head[1], by_head[2], mask, dropout_p, is_causal
+        )
         return opwright.permute(found, [2, 0, 1, 3]), None
     scores = opwright.matmul(
         opwright.mul(by_head[0], math.sqrt(1 / q.shape[2])), opwright.transpose(by_head[1], -2, -1)
@@ -177,14 +180,14 @@ def linear_cross_entropy(
             f"expected an input (N, features) or (features) and a weight (C, ..., features), but got "
             f"{list(input.shape)} and {list(linear_weight.shape)}"
         )
-    sizes = list(linear_weight.shape[:-1])
+    sizes: list[int] = list(linear_weight.shape[:-1])
     if linear_bias is not None and list(linear_bias.shape) != sizes:
         raise RuntimeError(f"expected a linear_bias of size {sizes}, but got {list(linear_bias.shape)}")
     if len(sizes) > 1 and len(input.shape) == 1:
         raise RuntimeError(
             f"a weight {list(linear_weight.shape)} needs an input (N, features), not {list(input.shape)}"
         )
-    shape = [*input.shape[:-1], *sizes]
+    shape: list[int] = [*input.shape[:-1], *sizes]
     if list(target.shape) == shape and ignore_index is not None:
         raise RuntimeError("ignore_index is for targets that are classes, not for probabilities")
     rows = opwright.reshape(linear_weight, [math.prod(sizes), linear_weight.shape[-1]])

@@ -1,15 +1,15 @@
-"""Bags of rows of a table, distances of pairs, and losses of sequences."""
+"""Bags of rows of a table, and losses of sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import opwright
 from opwright.nn.annotations import A
 from opwright.nn.reductions import reduction_number
-from opwright_aten.ops import pdist as pdist
 
-__all__ = ["ctc_loss", "embedding_bag", "pdist"]
+__all__ = ["ctc_loss", "embedding_bag"]
 
 _MODES = ("sum", "mean", "max")
 
@@ -56,7 +56,7 @@ def _divided(input: A, offsets: A | None) -> tuple[A, A]:
     if rank == 2:
         if offsets is not None:
             raise ValueError("embedding_bag(): each row of a matrix is a bag, so that there are no offsets")
-        starts = opwright.arange(
+        starts: Any = opwright.arange(
             0, input.shape[0] * input.shape[1], input.shape[1], dtype=input.dtype, device=getattr(input, "device", None)
         )
         return opwright.reshape(input, [-1]), starts
@@ -77,5 +77,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> A:
     """Return minus the logarithm of the probability of each sequence of labels under all its alignments."""
+    rest: Any = (input_lengths, target_lengths)  # numbers, or tensors of them
     number = reduction_number(reduction)
-    return opwright.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+    found: A = opwright.ctc_loss(log_probs, targets, rest[0], rest[1], blank, number, zero_infinity)
+    return found

@@ -16,6 +16,7 @@ from opwright_aten.ops import hardshrink as hardshrink
 from opwright_aten.ops import linear as linear
 from opwright_aten.ops import log_sigmoid as logsigmoid
 from opwright_aten.ops import one_hot as one_hot
+from opwright_aten.ops import pdist as pdist
 from opwright_aten.ops import pixel_shuffle as pixel_shuffle
 from opwright_aten.ops import pixel_unshuffle as pixel_unshuffle
 from opwright_aten.ops import prelu as prelu
@@ -39,6 +40,7 @@ __all__ = [
     "linear",
     "logsigmoid",
     "one_hot",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",

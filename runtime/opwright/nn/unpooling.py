@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import opwright
 from opwright.arrays.sizes import sym_int
@@ -31,8 +32,8 @@ def max_unpool1d(
     output_size: Sequence[int] | None = None,
 ) -> A:
     """Return rows of zeros with the maxima where `max_pool1d` found them."""
-    size, *_ = _unpooled(input, kernel_size, stride, padding, output_size, 1)
-    found = opwright.max_unpool2d(opwright.unsqueeze(input, -1), opwright.unsqueeze(indices, -1), [*size, 1])
+    size: list[int] = _unpooled(input, kernel_size, stride, padding, output_size, 1)[0]
+    found: Any = opwright.max_unpool2d(opwright.unsqueeze(input, -1), opwright.unsqueeze(indices, -1), [*size, 1])
     result: A = opwright.ops.aten.squeeze.dim(found, -1)
     return result
 
@@ -46,7 +47,7 @@ def max_unpool2d(
     output_size: Sequence[int] | None = None,
 ) -> A:
     """Return images of zeros with the maxima where `max_pool2d` found them."""
-    size, *_ = _unpooled(input, kernel_size, stride, padding, output_size, 2)
+    size = _unpooled(input, kernel_size, stride, padding, output_size, 2)[0]
     return opwright.max_unpool2d(input, indices, size)
 
 
@@ -160,6 +161,6 @@ def _chosen(
     if samples is None:
         batch = 1 if len(input.shape) == ndim + 1 else input.shape[0]
         shape = [batch, input.shape[-ndim - 1], ndim]
-        options = {"dtype": input.dtype, "device": getattr(input, "device", None)}
-        samples = opwright.rand(shape, **options)
+        drawn: Any = opwright.rand(shape, dtype=input.dtype, device=getattr(input, "device", None))
+        return size, drawn
     return size, samples

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.batching.operands import Operand, every, first, flattened
+from opwright_kernels.batching.operands import Operand, every, first, flattened, without_samples
 
 __all__ = ["ctc_loss", "ctc_loss_backward", "embedding_bag", "pair_distances"]
 
@@ -25,7 +25,7 @@ def embedding_bag(
     padding_idx: int = -1,
 ) -> Any:
     """Return bags of rows: the tables of all samples are one, as are their bags. A row more is what stands for none."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     tables, numbers, starts = (every(info, *pair) for pair in zip((weight, indices, offsets), in_dims, strict=False))
     count, rows, inside = info.batch_size, tables.shape[1], numbers.shape[1]
     starts = aten.narrow(starts, 1, 0, starts.shape[1] - 1) if include_last_offset else starts
@@ -55,7 +55,7 @@ def embedding_bag(
 
 def pair_distances(info: Any, in_dims: Any, self: Operand, p: float = 2.0) -> Any:
     """Return the distances of pairs of rows: one corner of the distances of all."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     value = first(self, in_dims[0])
     size = value.shape[1]
     both = aten.triu_indices(size, size, 1, device=value.device)
@@ -95,10 +95,13 @@ def ctc_loss_backward(
     zero_infinity: bool = False,
 ) -> Any:
     """Return gradients of losses of sequences: those of all samples are one batch."""
+    if info.batch_size == 0:
+        given = (grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha)
+        return without_samples(opwright.ops.aten._ctc_loss_backward, in_dims[:7], (*given, blank, zero_infinity))
     probs, labels = _one_batch(info, in_dims[1:3], log_probs, targets)
     lengths = list(input_lengths) * info.batch_size, list(target_lengths) * info.batch_size
     batch = len(input_lengths)
-    given = [
+    parts = [
         each.reshape([info.batch_size * batch, *each.shape[2:]])
         for each in (
             every(info, grad, in_dims[0]),
@@ -106,13 +109,13 @@ def ctc_loss_backward(
             every(info, log_alpha, in_dims[6]),
         )
     ]
-    function = opwright.ops.aten._ctc_loss_backward
-    found = function(given[0], probs, labels, *lengths, given[1], given[2], blank, zero_infinity)
+    function: Any = opwright.ops.aten._ctc_loss_backward
+    found = function(parts[0], probs, labels, *lengths, parts[1], parts[2], blank, zero_infinity)
     return found.reshape([found.shape[0], info.batch_size, batch, found.shape[2]]), 1
 
 
 def _one_batch(info: Any, in_dims: Any, log_probs: Operand, targets: Operand) -> tuple[Operand, Operand]:
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     probs, labels = every(info, log_probs, in_dims[0]), every(info, targets, in_dims[1])
     count, steps, batch, classes = probs.shape
     probs = aten.reshape(aten.movedim(probs, 0, 1), [steps, count * batch, classes])

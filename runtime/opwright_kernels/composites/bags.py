@@ -21,7 +21,7 @@ def embedding_bag(
     sparse: bool,
     per_sample_weights: Operand | None,
     include_last_offset: bool,
-    padding_idx: int | None,
+    padding_idx: int | None = None,
 ) -> tuple[Operand, ...]:
     """Return what `_embedding_bag` does; a negative row counts from the end."""
     row, rows = -1 if padding_idx is None else padding_idx, weight.shape[0]
@@ -54,7 +54,7 @@ def ctc_loss(
     zero_infinity: bool,
 ) -> Operand:
     """Return the loss of sequences (T, N, C), or of one (T, C); a mean is over labels first, then over sequences."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     is_batch = log_probs.ndim == 3
     given = log_probs if is_batch else aten.unsqueeze(log_probs, 1)

@@ -17,7 +17,7 @@ def grid_sampler(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
     """Return (N, C, *places) of images or volumes, each at its own places."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(
             f"grid_sampler(): expected 4 dimensions or 5 and as many of the grid, but got an input of size "
@@ -61,7 +61,7 @@ def _check(input: Operand, grid: Operand, ndim: int) -> None:
 
 def affine_grid_generator(theta: Operand, size: Sequence[int], align_corners: bool) -> Operand:
     """Return (N, *sizes, d): where each element of images (N, C, *sizes) lies under the maps (N, d, d + 1)."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     base = _base(theta, size, align_corners)
     rows = aten.reshape(base, [1, *_flat(size), base.shape[-1]])
     places = aten.bmm(aten.expand(rows, [size[0], *rows.shape[1:]]), aten.transpose(theta, 1, 2))
@@ -70,7 +70,7 @@ def affine_grid_generator(theta: Operand, size: Sequence[int], align_corners: bo
 
 def affine_grid_generator_backward(grad: Operand, size: Sequence[int], align_corners: bool) -> Operand:
     """Return the gradient of the maps from that of places."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     base = _base(grad, size, align_corners)
     rows = aten.reshape(base, [1, *_flat(size), base.shape[-1]])
     places = aten.reshape(grad, [size[0], *_flat(size), len(size) - 2])
@@ -87,7 +87,7 @@ def _flat(size: Sequence[int]) -> list[int]:
 
 def _base(like: Operand, size: Sequence[int], align_corners: bool) -> Operand:
     """Return (*sizes, d + 1): the place of each element, the last dimension's number first, and a 1."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     if len(size) not in (4, 5):
         raise RuntimeError(f"affine_grid_generator(): expected a size (N, C, *sizes) of 4 or 5 ints, but got {size}")
     sizes = list(size[2:])
@@ -103,7 +103,7 @@ def _base(like: Operand, size: Sequence[int], align_corners: bool) -> Operand:
 
 def _steps(like: Operand, size: int, align_corners: bool) -> Operand:
     """Return numbers from -1 to 1; the centres of as many parts, unless the corners are aligned."""
-    aten = opwright.ops.aten
+    aten: Any = opwright.ops.aten
     if holds(size <= 1):
         return aten.new_zeros(like, [size])
     numbers = aten.linspace(-1, 1, size, dtype=like.dtype, device=like.device)

@@ -12,7 +12,7 @@ from opwright_kernels.gradients.forward import distance_forward
 from opwright_kernels.gradients.nn import embedding_backward
 
 Tensor = Any
-aten = opwright.ops.aten
+aten: Any = opwright.ops.aten
 
 
 def _bag_of(indices: Tensor, offsets: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import opwright
 from opwright_kernels.grids import Options, sampled, scattered
 
 Tensor = Any
-aten = opwright.ops.aten
+aten: Any = opwright.ops.aten
 
 
 def grid_sampler_backward(
