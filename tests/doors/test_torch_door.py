@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def affine(x, weight, bias):
 """
 
 
-def test_arguments_left_out_and_operators_that_come_later(tmp_path: Path) -> None:
+def test_arguments_left_out_and_operators_that_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ops.yaml").write_text(SCHEMAS)
     (tmp_path / "derivatives.yaml").write_text(DERIVATIVES)
     (tmp_path / "torch_door_kernels.py").write_text(KERNELS)
@@ -52,11 +51,8 @@ def test_arguments_left_out_and_operators_that_come_later(tmp_path: Path) -> Non
     )
     with contextlib.chdir(tmp_path):
         assert main(["generate"]) == 0
-    sys.path.insert(0, str(tmp_path))
-    try:
-        module = importlib.import_module("torch_door_ops_torch")
-    finally:
-        sys.path.remove(str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("torch_door_ops_torch")
     assert module.door.namespace == "torch_door"
     ops = torch.ops.torch_door
     x, weight, bias = (torch.randn(3, dtype=torch.float64, requires_grad=True) for _ in range(3))
