@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Core", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 4  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 5  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
