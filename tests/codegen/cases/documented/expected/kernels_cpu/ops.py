@@ -25,7 +25,7 @@ from opwright.abi import (
 DTYPES_FC = plain_dtypes("fc")
 
 
-hypotenuse_default_forms = KnownForms()
+hypotenuse_default_forms = KnownForms("TT", np.hypot, (0, 1))
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
@@ -88,7 +88,7 @@ def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return hypotenuse_default(wrap(self), wrap(other)).array
 
 
-shout_default_forms = KnownForms()
+shout_default_forms = KnownForms("T.", np.positive, (0,))
 
 
 # shout(Tensor self, str word) -> Tensor
@@ -126,7 +126,7 @@ def shout_times(self: Tensor, n: int) -> Tensor:
         raise
 
 
-undocumented_forms = KnownForms()
+undocumented_forms = KnownForms("T", np.positive, (0,))
 
 
 # undocumented(Tensor self) -> Tensor

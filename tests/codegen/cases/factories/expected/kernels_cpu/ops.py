@@ -21,7 +21,7 @@ from opwright.abi import (
     wrap_result,
 )
 
-full_like_size_forms = KnownForms()
+full_like_size_forms = KnownForms("I.V.V.", np.full, (0, 1, 2))
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,

@@ -17,7 +17,7 @@ from opwright.abi import (
     wrap_result,
 )
 
-join_default_forms = KnownForms()
+join_default_forms = KnownForms("LV", np.concatenate, (0, 1))
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor

@@ -133,7 +133,7 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return add_Scalar(wrap(self), other, alpha).array
 
 
-exp_default_forms = KnownForms()
+exp_default_forms = KnownForms("T", np.exp, (0,))
 
 
 # exp(Tensor self) -> Tensor
@@ -189,7 +189,7 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     return exp_default(wrap(self)).array
 
 
-less_forms = KnownForms()
+less_forms = KnownForms("TT", np.less, (0, 1))
 
 
 # less(Tensor self, Tensor other) -> Tensor

@@ -32,7 +32,7 @@ DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
-mul_default_forms = KnownForms()
+mul_default_forms = KnownForms("TT", np.multiply, (0, 1))
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -86,7 +86,7 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_default(wrap(self), wrap(other)).array
 
 
-exp_forms = KnownForms()
+exp_forms = KnownForms("T", np.exp, (0,))
 
 
 # exp(Tensor self) -> Tensor
@@ -142,7 +142,7 @@ def exp_arrays(self: NDArray[Any]) -> Any:
     return exp(wrap(self)).array
 
 
-less_forms = KnownForms()
+less_forms = KnownForms("TT", np.less, (0, 1))
 
 
 # less(Tensor self, Tensor other) -> Tensor
