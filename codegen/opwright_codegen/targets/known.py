@@ -15,7 +15,7 @@ from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verba
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind, view_kinds
 from opwright_codegen.views.annotations import Tensors, tensors_in
-from opwright_codegen.views.layout import bracketed, formula_lines, hugged, quoted, returned
+from opwright_codegen.views.layout import LINE, bracketed, formula_lines, hugged, quoted, returned
 
 if TYPE_CHECKING:
     from opwright_codegen.targets.shims import ShimBuilder
@@ -59,6 +59,15 @@ def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
     return None
 
 
+def _choice(part: str, indent: int) -> str:
+    """Return a part of a key on one line if it fits, else what it is where an array is None, and where it is not, each
+    on its own line."""
+    if len(part) + indent < LINE:
+        return part
+    pad = f"\n{' ' * indent}"
+    return part.replace(" if ", f"{pad}if ", 1).replace(" else ", f"{pad}else ", 1)
+
+
 class _KnownShim:
     """The builder of one body."""
 
@@ -92,6 +101,7 @@ class _KnownShim:
         shim = self._shim
         planned = [a for a in shim.schema.arguments if a.name in self._facts.planned]
         parts = [p for a in planned for p in key_parts(a, shim.own[a.name], self._spelled[a.name], shim.builtins)]
+        parts = [_choice(part, shim.indent + 4) for part in parts] if len(parts) > 1 else parts
         key = parts[0] if len(parts) == 1 else bracketed("(", parts, ")", shim.indent, len(self._key) + 3)
         return [f"{self._key} = {key}", f"{self._form} = {self._forms}.get({self._key})", f"if {self._form} is None:"]
 

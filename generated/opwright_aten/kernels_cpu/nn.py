@@ -140,7 +140,9 @@ def _embedding_bag_default(
         offsets_.strides,
         offsets_.dtype,
         mode,
-        None if per_sample_weights_ is None else (per_sample_weights_.shape, per_sample_weights_.strides, per_sample_weights_.dtype),
+        None
+        if per_sample_weights_ is None
+        else (per_sample_weights_.shape, per_sample_weights_.strides, per_sample_weights_.dtype),
         include_last_offset,
         padding_idx,
     )
