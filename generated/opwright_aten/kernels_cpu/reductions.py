@@ -15,7 +15,7 @@ from opwright_kernels import scans as scans_kernels
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.sum())
     except Exception as error:
@@ -33,7 +33,7 @@ def sum_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
         key = (self_.shape, self_.dtype, dtype)
         form = sum_default_dense_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
             form = sum_default_dense_forms.learn(key, plan, self_)
         if not form:
             return sum_default(self, dtype)
@@ -45,7 +45,7 @@ def sum_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
 
@@ -59,7 +59,7 @@ def sum_dim_IntList_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dt
     key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = sum_dim_IntList_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
         form = sum_dim_IntList_dense_forms.learn(key, plan, self_)
     if not form:
         return sum_dim_IntList(self, dim, keepdim, dtype)
@@ -68,7 +68,7 @@ def sum_dim_IntList_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dt
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_product(np, self_, dtype))
 
@@ -82,7 +82,7 @@ def prod_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.dtype, dtype)
     form = prod_default_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         form = prod_default_dense_forms.learn(key, plan, self_)
     if not form:
         return prod_default(self, dtype)
@@ -91,7 +91,7 @@ def prod_default_dense(self: Tensor, dtype: DType | None) -> Tensor:
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
 
@@ -105,7 +105,7 @@ def prod_dim_int_dense(self: Tensor, dim: int, keepdim: bool, dtype: DType | Non
     key = (self_.shape, self_.dtype, dim, keepdim, dtype)
     form = prod_dim_int_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
         form = prod_dim_int_dense_forms.learn(key, plan, self_)
     if not form:
         return prod_dim_int(self, dim, keepdim, dtype)
@@ -181,7 +181,7 @@ def mean_dim_dense(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.largest(np, self_, dim, keepdim))
 
@@ -195,7 +195,7 @@ def amax_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.dtype, tuple(dim), keepdim)
     form = amax_default_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
         form = amax_default_dense_forms.learn(key, plan, self_)
     if not form:
         return amax_default(self, dim, keepdim)
@@ -204,7 +204,7 @@ def amax_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.smallest(np, self_, dim, keepdim))
 
@@ -218,7 +218,7 @@ def amin_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.dtype, tuple(dim), keepdim)
     form = amin_default_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
         form = amin_default_dense_forms.learn(key, plan, self_)
     if not form:
         return amin_default(self, dim, keepdim)
@@ -228,7 +228,7 @@ def amin_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.any())
     except Exception as error:
@@ -246,7 +246,7 @@ def any_default_dense(self: Tensor) -> Tensor:
         key = (self_.shape, self_.dtype)
         form = any_default_dense_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
+            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
             form = any_default_dense_forms.learn(key, plan, self_)
         if not form:
             return any_default(self)
@@ -259,7 +259,7 @@ def any_default_dense(self: Tensor) -> Tensor:
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.any(), target)
@@ -271,7 +271,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
 
@@ -285,7 +285,7 @@ def any_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.dtype, dim, keepdim)
     form = any_dim_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
         form = any_dim_dense_forms.learn(key, plan, self_)
     if not form:
         return any_dim(self, dim, keepdim)
@@ -294,7 +294,7 @@ def any_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
 
@@ -308,7 +308,7 @@ def any_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor
     key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = any_dims_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
         form = any_dims_dense_forms.learn(key, plan, self_)
     if not form:
         return any_dims(self, dim, keepdim)
@@ -318,7 +318,7 @@ def any_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.all())
     except Exception as error:
@@ -336,7 +336,7 @@ def all_default_dense(self: Tensor) -> Tensor:
         key = (self_.shape, self_.dtype)
         form = all_default_dense_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
+            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
             form = all_default_dense_forms.learn(key, plan, self_)
         if not form:
             return all_default(self)
@@ -349,7 +349,7 @@ def all_default_dense(self: Tensor) -> Tensor:
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.all(), target)
@@ -361,7 +361,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
 
@@ -375,7 +375,7 @@ def all_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.dtype, dim, keepdim)
     form = all_dim_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
         form = all_dim_dense_forms.learn(key, plan, self_)
     if not form:
         return all_dim(self, dim, keepdim)
@@ -384,7 +384,7 @@ def all_dim_dense(self: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
 
@@ -398,7 +398,7 @@ def all_dims_dense(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor
     key = (self_.shape, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = all_dims_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
         form = all_dims_dense_forms.learn(key, plan, self_)
     if not form:
         return all_dims(self, dim, keepdim)
@@ -454,7 +454,7 @@ def argmin_default_dense(self: Tensor, dim: int | None, keepdim: bool) -> Tensor
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.max())
     except Exception as error:
@@ -472,7 +472,7 @@ def max_default_dense(self: Tensor) -> Tensor:
         key = (self_.shape, self_.dtype)
         form = max_default_dense_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
             form = max_default_dense_forms.learn(key, plan, self_)
         if not form:
             return max_default(self)
@@ -485,7 +485,7 @@ def max_default_dense(self: Tensor) -> Tensor:
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.max(), target)
@@ -539,7 +539,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.min())
     except Exception as error:
@@ -557,7 +557,7 @@ def min_default_dense(self: Tensor) -> Tensor:
         key = (self_.shape, self_.dtype)
         form = min_default_dense_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
             form = min_default_dense_forms.learn(key, plan, self_)
         if not form:
             return min_default(self)
@@ -570,7 +570,7 @@ def min_default_dense(self: Tensor) -> Tensor:
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.min(), target)
@@ -752,7 +752,7 @@ def count_nonzero_default_dense(self: Tensor, dim: int | None) -> Tensor:
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(np, self_, dim, keepdim))
 
@@ -766,7 +766,7 @@ def logsumexp_default_dense(self: Tensor, dim: list[int], keepdim: bool) -> Tens
     key = (self_.shape, self_.dtype, tuple(dim), keepdim)
     form = logsumexp_default_dense_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True)
         form = logsumexp_default_dense_forms.learn(key, plan, self_)
     if not form:
         return logsumexp_default(self, dim, keepdim)
@@ -1167,7 +1167,7 @@ def logcumsumexp_default_dense(self: Tensor, dim: int) -> Tensor:
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.sum(), target)
@@ -1179,7 +1179,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
@@ -1188,7 +1188,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_product(np, self_, dtype), target)
@@ -1197,7 +1197,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
@@ -1215,7 +1215,7 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.largest(np, self_, dim, keepdim), target)
@@ -1224,7 +1224,7 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.smallest(np, self_, dim, keepdim), target)
@@ -1233,7 +1233,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
@@ -1242,7 +1242,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
@@ -1251,7 +1251,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
@@ -1260,7 +1260,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
@@ -1341,7 +1341,7 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.logsumexp(np, self_, dim, keepdim), target)
