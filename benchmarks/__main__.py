@@ -10,7 +10,7 @@ from .measure import Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
-    "expressions",
+    "expressions", "doors",
 )  # fmt: skip
 
 

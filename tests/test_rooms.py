@@ -25,6 +25,7 @@ ROOMS = [
     ["abi", "tools"],
     ["facade"],
     ["nn"],
+    ["doors"],
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (

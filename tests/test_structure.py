@@ -25,6 +25,7 @@ ALLOWED = {
         "ml_dtypes",
         "cupy",
         "sympy",
+        "torch",
         "opwright",
         "opwright_codegen",
         "opwright_aten",
@@ -35,8 +36,10 @@ ALLOWED = {
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_kernels"},
     "opwright_pytest": {"pytest", "opwright"},
 }
+# Frameworks, and the packages that import them.
+DOORS = {"torch": "opwright.doors.torch"}
 LAZY = {
-    "opwright": {"cupy", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_codegen": set(),
     "opwright_aten": set(),
     "opwright_kernels": {"cupy"},
@@ -109,6 +112,8 @@ def test_packages_import_only_what_they_may(package: str) -> None:
                 continue
             if root == "sympy" and module in SYMPY:
                 continue
+            if root in DOORS and module.startswith(DOORS[root]):
+                continue
             if root in BACKENDS and module != BACKENDS[root]:
                 wrong.append(f"{module} imports {target}")
             if root not in ALLOWED[package] or (eager and root in LAZY[package]):
@@ -132,7 +137,7 @@ def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> No
     wrong = []
     for path in generated:
         for target, _ in imports(ast.parse(path.read_text(encoding="utf-8")), "opwright_aten.any"):
-            if target.partition(".")[0] == "opwright" and not target.startswith("opwright.abi."):
+            if target.partition(".")[0] == "opwright" and not target.startswith(("opwright.abi.", "opwright.doors.")):
                 wrong.append(f"{path.relative_to(ROOT)} imports {target}")
     assert wrong == []
 

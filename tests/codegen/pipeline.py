@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from opwright import Tensor
 from opwright.dispatch.registry import registry
 from opwright_codegen.cli import main
 
@@ -83,10 +84,11 @@ def assert_refused(run: Run) -> None:
 
 @contextlib.contextmanager
 def imported(run: Run) -> Iterator[ModuleType]:
-    """The generated package, with every module of it compiled and imported; its operators are gone afterwards."""
+    """The generated package, with every module compiled and imported; afterwards its operators and methods are gone."""
     assert run.status == 0, run.stderr
     name = run.package.name
     before = set(registry.operators)
+    methods = set(vars(Tensor))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)
@@ -115,3 +117,5 @@ def imported(run: Run) -> Iterator[ModuleType]:
         with registry.lock:
             for operator in [found for key, found in registry.operators.items() if key not in before]:
                 registry.undefine(operator)
+        for method in set(vars(Tensor)) - methods:
+            delattr(Tensor, method)

@@ -27,7 +27,7 @@ class OpwrightHook(BuildHookInterface[BuilderConfig]):
         """Bring the project up to date; say which files a wheel or a source distribution takes, and the wheel's tag."""
         project = Project(Path(self.root))
         is_wheel = self.target_name == "wheel"
-        paths = [folder / name for folder, name in project.generated(with_c=not is_wheel)]
+        paths = [Path(os.path.normpath(folder / name)) for folder, name in project.generated(with_c=not is_wheel)]
         libraries = project.compile() if is_wheel else []
         if libraries:
             platform = self.build_config.builder.get_best_matching_tag().rpartition("-")[2]

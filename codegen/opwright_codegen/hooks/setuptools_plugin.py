@@ -102,7 +102,8 @@ class BuildOperators(Command):
         """Return for each file that goes into the wheel where it is made."""
         found = {}
         for folder, name in self._files():
-            found[os.path.join(self.build_lib or "", self._place(folder), name)] = os.path.relpath(folder / name)
+            target = os.path.normpath(os.path.join(self.build_lib or "", self._place(folder), name))
+            found[target] = os.path.relpath(folder / name)
         return found
 
     def _files(self) -> Iterator[tuple[Path, Path]]:

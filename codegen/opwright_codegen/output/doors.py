@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["FRAMEWORKS", "door_file", "framework_of"]
+__all__ = ["FRAMEWORKS", "door_file", "framework_of", "located"]
 
 # What `bindings` of [tool.opwright] may name.
 FRAMEWORKS: Final = ("torch", "dask")
@@ -19,5 +20,10 @@ def door_file(package: str, framework: str) -> str:
 
 def framework_of(name: str, folder: Path) -> str | None:
     """Return the framework that the file `name` of a package's folder is for; None for a file of the package itself."""
-    package = folder.resolve().name
+    package = Path(os.path.realpath(folder)).name
     return next((each for each in FRAMEWORKS if PurePosixPath(name) == PurePosixPath(door_file(package, each))), None)
+
+
+def located(folder: Path, name: str) -> Path:
+    """Return where the file `name` of a package's folder is. The folder need not be there yet, nor be no link."""
+    return Path(os.path.realpath(folder)).parent / name.removeprefix("../") if name.startswith("../") else folder / name

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.output.doors import framework_of
+from opwright_codegen.output.doors import framework_of, located
 
 __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]
 
@@ -55,10 +55,10 @@ class Changes:
         import difflib
 
         for name in sorted((*self.created, *self.changed, *self.removed)):
-            old = _read(self.folder / name) or b""
+            old = _read(located(self.folder, name)) or b""
             before = old.decode("utf-8", "replace").splitlines()
             after = self.texts.get(name, "").splitlines()
-            path = _shown(self.folder / name)
+            path = _shown(located(self.folder, name))
             source = "/dev/null" if name in self.created else path
             target = "/dev/null" if name in self.removed else path
             yield from difflib.unified_diff(before, after, source, target, lineterm="")
@@ -78,8 +78,8 @@ class Changes:
                 replace_file(self.folder / MANIFEST, _manifest_text({}, dict.fromkeys(names, "")))
             for name in (*self.created, *self.changed):
                 if name != MANIFEST:
-                    (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                    replace_file(self.folder / name, self.texts[name])
+                    located(self.folder, name).parent.mkdir(parents=True, exist_ok=True)
+                    replace_file(located(self.folder, name), self.texts[name])
             for name in self.removed:
                 _remove(self.folder, name)
             replace_file(self.folder / MANIFEST, self.texts[MANIFEST])
@@ -87,7 +87,7 @@ class Changes:
     def _remove_leftovers(self) -> None:
         """Remove what a run that was killed was writing: what has the name that we give, for a file of ours."""
         for name in {*self.texts, *self.named}:
-            path = self.folder / name
+            path = located(self.folder, name)
             if not is_reached_by_link(self.folder, name) and path.parent.is_dir():
                 for left in path.parent.iterdir():
                     if _LEFT.fullmatch(left.name) and left.name.endswith(f"-{path.name}.tmp") and _is_regular(left):
@@ -107,8 +107,10 @@ def compare(
         _check_name(name, folder)
         if is_reached_by_link(folder, name):
             hint = "the generator follows no links out of its folder: move the link away"
-            raise SchemaError("foreign-file", f"{_shown(folder / name)} is reached by a symbolic link", hint=hint)
-    present = {name: _read(folder / name) for name in names}
+            raise SchemaError(
+                "foreign-file", f"{_shown(located(folder, name))} is reached by a symbolic link", hint=hint
+            )
+    present = {name: _read(located(folder, name)) for name in names}
     # Read last: what another run has written by now, the manifest names.
     old = _read_manifest(folder, force)
     present[MANIFEST] = _read(folder / MANIFEST)
@@ -127,7 +129,7 @@ def compare(
             if name not in old and name != MANIFEST:
                 foreign.append(name)
     if foreign and not force:
-        shown = ", ".join(_shown(folder / name) for name in foreign)
+        shown = ", ".join(_shown(located(folder, name)) for name in foreign)
         hint = "move it away, choose another folder, or give --force to replace it"
         raise SchemaError("foreign-file", f"{shown}: exists, and was not generated", hint=hint)
     gone = () if partial else tuple(name for name in old if name not in outputs and _is_ours(folder, name))
@@ -240,7 +242,7 @@ def _is_regular(path: Path) -> bool:
 
 def _is_ours(folder: Path, name: str) -> bool:
     """Whether a file that the manifest names is one, in the folder itself."""
-    return _is_regular(folder / name) and not is_reached_by_link(folder, name)
+    return _is_regular(located(folder, name)) and not is_reached_by_link(folder, name)
 
 
 def is_reached_by_link(folder: Path, name: str) -> bool:
@@ -249,7 +251,7 @@ def is_reached_by_link(folder: Path, name: str) -> bool:
 
 
 def _remove(folder: Path, name: str) -> None:
-    path = folder / name
+    path = located(folder, name)
     path.unlink(missing_ok=True)
     if framework_of(name, folder) is not None:
         return

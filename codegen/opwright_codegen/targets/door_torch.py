@@ -7,7 +7,7 @@ Python function of the project has an operator of its own for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.bindings.batches import Family, Value
@@ -106,9 +106,8 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": sorted(words & _FAMILIES) + ["open_door"],
+        "names": [*sorted(words & _FAMILIES), "open_door", *(["torch"] if words & {"torch", "aten", "own"} else [])],
         "uses_math": "math" in words,
-        "uses_torch": bool(words & {"torch", "aten", "own"}),
         "uses_any": any(block.gradient is not None and block.gradient.statements for block in blocks),
         "spaces": [name for name in ("aten", "own") if name in words],
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],

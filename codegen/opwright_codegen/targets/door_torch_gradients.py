@@ -83,9 +83,10 @@ class GradientBuilder:
         if derivative.reason is not None or derivative.formula is None:
             return derivative.reason is not None
         for node in walk(derivative.formula):
-            if isinstance(node, Reference):
-                if node.kind is Kind.FUNCTION or (node.kind is Kind.OPERATOR and node.name not in self._calls):
-                    return False
+            if not isinstance(node, Reference):
+                continue
+            if node.kind is Kind.FUNCTION or (node.kind is Kind.OPERATOR and node.name not in self._calls):
+                return False
         return True
 
 

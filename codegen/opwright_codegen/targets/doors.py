@@ -20,7 +20,7 @@ __all__ = ["Door", "LeftOut", "Package", "given"]
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a door is told of a package: its operators, what serves, batches and differentiates them."""
+    """A package as doors are told of it: its operators, what serves, batches and differentiates them."""
 
     view: NamespaceView
     bindings: Sequence[Binding]

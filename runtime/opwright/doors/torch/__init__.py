@@ -5,7 +5,7 @@ from __future__ import annotations
 from opwright.doors.frameworks import FrameworkMissing
 
 try:
-    import torch as _torch  # noqa: F401
+    import torch
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
@@ -14,4 +14,4 @@ except ModuleNotFoundError as error:
 from opwright.doors.torch.batching import Along, Elementwise, Leading
 from opwright.doors.torch.door import Door, open_door
 
-__all__ = ["Along", "Door", "Elementwise", "Leading", "open_door"]
+__all__ = ["Along", "Door", "Elementwise", "Leading", "open_door", "torch"]

@@ -14,7 +14,7 @@ __all__ = ["Arguments"]
 
 
 class Arguments:
-    """What an operator takes. PyTorch leaves out arguments that are at their defaults: they are filled in.
+    """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
 
     `tensors` are the places of tensors, `lists` those of lists of them; `written` of what is written to.
     """

@@ -1,4 +1,4 @@
-"""What autocast does with the tensors of an operator, by the policy that its schema names."""
+"""Casts of an operator's tensors under autocast, by the policy that its schema names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to PyTorch: operators of a generated package defined with torch.library, with all that PyTorch asks of them."""
+"""The door to PyTorch: operators of a generated package, defined with torch.library."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from opwright.doors.torch.values import our_dtype, torch_dtype
 from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
+from opwright.tensors.results import tensors_of
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["fake_kernel_of"]
@@ -35,8 +36,9 @@ def fake_kernel_of(arguments: Arguments) -> Callable[..., Any]:
                 result = operator.call(*values)
             except DataDependentOutputError as error:
                 raise _DataDependent(f"{operator.name}: {error}") from None
-        theirs = {id(values[place]): given[place] for place in (*arguments.tensors, *arguments.written)}
-        return _results(result, theirs)
+        theirs = {id(values[place]): given[place] for place in arguments.written}
+        roots = {id(each.array.root) for each in tensors_of(values)}
+        return _results(result, theirs, roots)
 
     return fake
 
@@ -48,14 +50,16 @@ def _fake(tensor: torch.Tensor, sizes: Sizes, mode: FakeTensorMode) -> Tensor:
     return wrap_meta(meta_array(shape, strides, our_dtype(tensor.dtype), place))
 
 
-def _results(result: Any, theirs: dict[int, Any]) -> Any:
+def _results(result: Any, theirs: dict[int, Any], roots: set[int]) -> Any:
+    """Return results as PyTorch's; one with the memory of an argument is copied, as `kernels` does."""
     if isinstance(result, Tensor):
-        known = theirs.get(id(result))
-        return _empty(result) if known is None else known
+        if id(result) in theirs:
+            return theirs[id(result)]
+        return _empty(result.clone() if id(result.array.root) in roots else result)
     if isinstance(result, list):
-        return [_results(each, theirs) for each in result]
+        return [_results(each, theirs, roots) for each in result]
     if isinstance(result, tuple):
-        return tuple([_results(each, theirs) for each in result])
+        return tuple([_results(each, theirs, roots) for each in result])
     return Sizes.theirs(result)
 
 

@@ -9,7 +9,7 @@ import torch
 
 from opwright.doors.torch.arguments import Arguments
 
-__all__ = ["needs_of", "register_formulas", "spread"]
+__all__ = ["need_of", "needs_of", "register_formulas", "spread"]
 
 
 def register_formulas(
@@ -45,8 +45,15 @@ def register_formulas(
 
 def needs_of(ctx: Any, places: Sequence[int]) -> list[bool]:
     """Return which arguments need a gradient; a list of tensors does if one of them does."""
-    needs = [ctx.needs_input_grad[place] for place in places]
+    needs = [need_of(ctx, place) for place in places]
     return [any(each) if isinstance(each, (list, tuple)) else each for each in needs]
+
+
+def need_of(ctx: Any, place: int) -> Any:
+    """Return whether an argument needs a gradient; one for each tensor of a list. PyTorch leaves out the last ones that
+    are at their defaults."""
+    needs = ctx.needs_input_grad
+    return needs[place] if place < len(needs) else False
 
 
 def spread(ctx: Any, places: Sequence[int], found: Sequence[Any]) -> Any:
@@ -55,6 +62,8 @@ def spread(ctx: Any, places: Sequence[int], found: Sequence[Any]) -> Any:
         [None] * len(each) if isinstance(each, (list, tuple)) else None for each in ctx.needs_input_grad
     ]
     for place, value in zip(places, found, strict=True):
+        if place >= len(given):
+            continue
         if isinstance(given[place], list):
             given[place] = list(value) if value is not None else given[place]
         else:

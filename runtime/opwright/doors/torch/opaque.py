@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from opwright.doors.torch.arguments import Arguments
-from opwright.doors.torch.gradients import spread
+from opwright.doors.torch.gradients import need_of, spread
 from opwright.doors.torch.values import our_tensor, torch_tensor
 from opwright.tensors.tensor import Tensor
 
@@ -48,11 +48,11 @@ def register_opaque(
         tensors = iter(ctx.saved_tensors)
         values = [_with_tensors(value, tensors) for value in ctx.values]
         flat = [each for grad in grads for each in (grad if isinstance(grad, (list, tuple)) else [grad])]
-        needs = [each for place in places for each in _as_list(ctx.needs_input_grad[place])]
+        needs = [each for place in places for each in _as_list(need_of(ctx, place))]
         found = iter(own(flat, needs, *values))
         asked = []
         for place in places:
-            need = ctx.needs_input_grad[place]
+            need = need_of(ctx, place)
             made = [next(found) if each else None for each in _as_list(need)]
             asked.append(made if isinstance(need, (list, tuple)) else made[0])
         return spread(ctx, places, asked)

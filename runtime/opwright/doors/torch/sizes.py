@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from opwright.arrays.symbolic_numbers import SymBool, SymFloat, SymInt, Symbolic
+from opwright.arrays.symbolic_numbers import Symbolic, SymBool, SymFloat, SymInt
 from opwright.errors import GuardOnDataDependentError
 
 __all__ = ["Sizes"]

@@ -1,0 +1,187 @@
+"""examples/everywhere in PyTorch: values, gradients, batches, compiled and exported programs, writes, casts."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opwright_codegen.cli import main
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = ("soft_threshold", "haversine", "squared_distances", "standardize", "peak", "moving_mean")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The package, generated in a folder of its own; PyTorch keeps its operators as long as the module lives."""
+    folder = tmp_path_factory.mktemp("everywhere") / "project"
+    shutil.copytree(EXAMPLES / "everywhere", folder)
+    with contextlib.chdir(folder):
+        assert main(["generate"]) == 0
+    sys.path.insert(0, str(folder))
+    logging.disable(logging.CRITICAL)
+    try:
+        yield importlib.import_module("everywhere_ops_torch")
+    finally:
+        sys.path.remove(str(folder))
+        logging.disable(logging.NOTSET)
+        torch._dynamo.reset()
+
+
+def drawn(*shape: int) -> Any:
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def sample(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments for an operator, the same each time."""
+    torch.manual_seed(0)
+    match name:
+        case "soft_threshold":
+            return (drawn(3, 4),), {"limit": 0.3}
+        case "haversine":
+            return (drawn(3, 4), drawn(4), drawn(3, 1), drawn(3, 4)), {}
+        case "squared_distances":
+            return (drawn(2, 3, 4), drawn(5, 4)), {}
+        case "peak":
+            return (drawn(3, 4), 0), {}
+        case "moving_mean":
+            return (drawn(3, 6), 1), {}
+        case _:
+            return (drawn(3, 5),), {}
+
+
+def operator(name: str) -> Any:
+    return getattr(torch.ops.everywhere, name).default
+
+
+def tensors(args: tuple[Any, ...]) -> list[Any]:
+    return [each for each in args if isinstance(each, torch.Tensor)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_numpy(name: str) -> None:
+    ops = importlib.import_module("everywhere_ops.ops")
+    args, kwargs = sample(name)
+    arrays = [each.detach().numpy() if isinstance(each, torch.Tensor) else each for each in args]
+    found = operator(name)(*args, **kwargs).detach().numpy()
+    assert np.array_equal(found, getattr(ops, name)(*arrays, **kwargs))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_opcheck_and_gradcheck(name: str) -> None:
+    args, kwargs = sample(name)
+    found = torch.library.opcheck(operator(name), args, kwargs)
+    assert set(found.values()) == {"SUCCESS"}
+    assert torch.autograd.gradcheck(lambda *given: operator(name)(*given, **kwargs), args)
+    assert torch.autograd.gradgradcheck(lambda *given: operator(name)(*given, **kwargs), args)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vmap_is_a_loop(name: str) -> None:
+    args, kwargs = sample(name)
+    batched = [
+        torch.stack([each, each * 0.5], -1).detach() if isinstance(each, torch.Tensor) else each for each in args
+    ]
+    dims = tuple(-1 if isinstance(each, torch.Tensor) else None for each in args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # PyTorch warns where it has no rule, and loops
+        found = torch.vmap(lambda *given: operator(name)(*given, **kwargs), in_dims=dims)(*batched)
+    one_by_one = [
+        operator(name)(*[each[..., place] if isinstance(each, torch.Tensor) else each for each in batched], **kwargs)
+        for place in range(2)
+    ]
+    torch.testing.assert_close(found, torch.stack(one_by_one))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_forward_and_backward(name: str) -> None:
+    args, kwargs = sample(name)
+
+    def program(*given: Any) -> Any:
+        return operator(name)(*given, **kwargs).sin().sum()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager", dynamic=True)
+    found = torch.autograd.grad(compiled(*args), tensors(args))
+    expected = torch.autograd.grad(program(*args), tensors(args))
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exported_with_dynamic_sizes(name: str) -> None:
+    args, kwargs = sample(name)
+    given = tuple(each.detach() for each in tensors(args))
+    rest = args[len(given) :]
+
+    class Program(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *inputs: Any) -> Any:
+            return operator(name)(*inputs, *rest, **kwargs)
+
+    def is_batched(tensor: Any) -> bool:
+        return bool(tensor.dim() > 1 and tensor.shape[0] == given[0].shape[0])
+
+    batch = torch.export.Dim("batch", min=2)
+    shapes = tuple({0: batch} if is_batched(each) else {} for each in given)
+    exported = torch.export.export(Program(), given, dynamic_shapes=(shapes,))
+    larger = tuple(torch.cat([each] * 3) if is_batched(each) else each for each in given)
+    assert f"everywhere.{name}" in str(exported.graph)
+    torch.testing.assert_close(exported.module()(*larger), Program()(*larger), equal_nan=True)
+
+
+def test_what_writes_its_arguments() -> None:
+    ops = torch.ops.everywhere
+    x = torch.randn(3, requires_grad=True)
+    y = x * 1
+    before = y._version
+    ops.soft_threshold_(y, limit=0.2)
+    y.sum().backward()
+    assert y._version > before
+    assert torch.equal(x.grad, (x.detach().abs() > 0.2).float())
+    out = torch.empty(0)
+    assert ops.soft_threshold.out(x.detach(), limit=0.2, out=out) is out
+    assert torch.equal(out, y.detach())
+    for each, args, kwargs in (
+        (ops.soft_threshold_.default, (x.detach().clone(),), {}),
+        (ops.soft_threshold.out, (x.detach(),), {"out": torch.empty(3)}),
+    ):
+        assert set(torch.library.opcheck(each, args, kwargs).values()) == {"SUCCESS"}
+    inner = torch.ones(3)
+    torch.compile(lambda tensor: ops.soft_threshold_(tensor), fullgraph=True, backend="aot_eager")(inner)
+    assert torch.equal(inner, torch.full((3,), 0.5))
+
+
+def test_autocast_casts_by_the_policy() -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.ops.everywhere.standardize(torch.randn(2, 3, dtype=torch.bfloat16)).dtype == torch.float32
+
+
+def test_dtypes_that_numpy_does_not_have_and_odd_layouts() -> None:
+    peak, threshold = torch.ops.everywhere.peak, torch.ops.everywhere.soft_threshold
+    short = torch.tensor([[1.0, -3.0], [2.0, 0.5]], dtype=torch.bfloat16)
+    assert torch.equal(threshold(short), torch.tensor([[0.5, -2.5], [1.5, 0.0]], dtype=torch.bfloat16))
+    long = torch.randn(4, 6)[::2, ::3]
+    assert torch.equal(peak(long.t(), 0), long.abs().amax(1))
+    assert threshold(torch.empty(0, 3)).shape == (0, 3)
+
+
+def test_results_share_no_memory_with_arguments() -> None:
+    x = torch.ones(2, 3)
+    torch.ops.everywhere.soft_threshold(x, limit=0.0).zero_()
+    assert torch.equal(x, torch.ones(2, 3))
+
+
+def test_errors_are_ours() -> None:
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        torch.ops.everywhere.haversine(torch.ones(2), torch.ones(3), torch.ones(2), torch.ones(2))

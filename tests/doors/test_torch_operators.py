@@ -1,0 +1,35 @@
+"""PyTorch's own opcheck on operators of ours that are registered under another namespace."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+PROGRAM = Path(__file__).parent / "renamed.py"
+MOST, SHARE = 75, 0.99
+
+
+def _checked(folder: Path, *most: str) -> tuple[int, int, str]:
+    command = [sys.executable, str(PROGRAM), str(folder), *most]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = re.search(r"(\d+) of (\d+) passed", done.stdout)
+    assert found is not None, done.stdout
+    return int(found[1]), int(found[2]), done.stdout
+
+
+def test_opcheck_passes_on_some(tmp_path: Path) -> None:
+    passed, count, printed = _checked(tmp_path, str(MOST))
+    assert count >= MOST and passed >= count - 1, printed
+
+
+@pytest.mark.slow
+def test_opcheck_passes_on_all(tmp_path: Path) -> None:
+    passed, count, printed = _checked(tmp_path)
+    assert count >= 300 and passed >= SHARE * count, printed
