@@ -37,7 +37,7 @@ ALLOWED = {
     "opwright_pytest": {"pytest", "opwright"},
 }
 # Frameworks, and the packages that import them.
-DOORS = {"torch": "opwright.doors.torch"}
+DOORS = {"dask": "opwright.doors.dask", "torch": "opwright.doors.torch"}
 LAZY = {
     "opwright": {"cupy", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_codegen": set(),

@@ -102,9 +102,7 @@ class Function:
     def _call(self, operator: Operator, arrays: Mapping[int, Any], values: Sequence[Any]) -> Call:
         return Call(self._package, operator.name, tuple(values), tuple(arrays))
 
-    def _cut(
-        self, operator: Operator, family: Family, arrays: Mapping[int, da.Array], values: Sequence[Any]
-    ) -> Cut:
+    def _cut(self, operator: Operator, family: Family, arrays: Mapping[int, da.Array], values: Sequence[Any]) -> Cut:
         """Return how arrays are cut. What the operator does not take by blocks it is given whole."""
         tensors = {place: (array.shape, array.dtype) for place, array in arrays.items()}
         labels: Labels = family.labels({place: array.shape for place, array in arrays.items()}, values)

@@ -1,4 +1,4 @@
-"""Which dimensions of operands are cut into blocks: what follows from the part that each argument plays.
+"""Families of operators by which dimensions are cut into blocks, as the part that each argument plays says.
 
 A family labels the dimensions of an operator's tensors. Those with the same number are cut alike, and each block of the
 result needs one block of each; those with None are needed whole.

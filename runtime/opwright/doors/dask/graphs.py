@@ -74,7 +74,7 @@ def _one(task: Any, pairs: Sequence[Any], made: Result, free: int, name: str) ->
 
 
 def tree(operator: Operator, family: Along | Everything, call: Call, array: da.Array) -> da.Array | None:
-    """Return a reduction as a tree: of blocks, then of their results. None where there is nothing to reduce by parts."""
+    """Return a reduction as a tree: of blocks, then of their results; None where there are no parts to reduce."""
     axis = family.over(array.ndim, call.values)
     if any(np.isnan(size) or size == 0 for size in array.shape) or not all(0 <= each < array.ndim for each in axis):
         return None  # which the operator itself answers, or refuses
@@ -131,7 +131,8 @@ def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array 
             operands.append((array, cut.labels[place]))
     task = Backward(call, len(grads), tuple(wanted))
     pairs = [*((grad, made.labels) for grad, made in zip(grads, cut.results, strict=True)), *operands]
-    found = dict(zip(wanted, _blockwise(task, pairs, list(spread.values()), f"{_name(call)}-backward", several=True), strict=True))
+    made = _blockwise(task, pairs, list(spread.values()), f"{_name(call)}-backward", several=True)
+    found = dict(zip(wanted, made, strict=True))
     return tuple([_summed(found[place], array) if place in found else None for place, array in cut.arrays.items()])
 
 

@@ -1,4 +1,4 @@
-"""Where the dimensions of results come from, found out by fakes: no kernel is called while a graph is built."""
+"""Shapes and dtypes of results, and how they are cut, found out by fakes: no kernel is called for a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks of a graph hold: calls of operators on blocks. Dask sends them to other processes, so all are data."""
+"""Tasks of a graph: calls of operators on blocks. Dask sends them to other processes, so all are data."""
 
 from __future__ import annotations
 
