@@ -63,7 +63,8 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
         return "no kernel serves it"
     if schema.is_vararg or schema.is_varret:
         return "torch.library takes no '...'"
-    strange = [str(each.type) for each in (*schema.arguments, *schema.returns) if not _is_known(each.type.base())]
+    types = [*(each.type for each in schema.arguments), *(each.type for each in schema.returns)]
+    strange = [str(each) for each in types if not _is_known(each.base())]
     if strange:
         return f"torch.library has no type {strange[0]}"
     if operator.operator.is_view_like:
@@ -135,7 +136,11 @@ def _functional(package: Package, operator: OperatorView) -> str:
         return ""
     wanted = operator.schema.signature()
     for other in package.view.packets.get(operator.schema.name.base.removesuffix("_"), ()):
-        if other.schema.kind is SchemaKind.FUNCTIONAL and other.schema.signature() == wanted:
+        if (
+            other.schema.kind is SchemaKind.FUNCTIONAL
+            and other.schema.signature() == wanted
+            and not _refusal(package, other)
+        ):
             return str(other.schema.name).partition("::")[2]
     return ""
 

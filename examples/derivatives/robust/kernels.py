@@ -20,11 +20,6 @@ def scaled_rows(self: Array, weight: Array, eps: float) -> tuple[Array, Array]:
     return self / length * weight, length
 
 
-def scaled_rows_meta(self: Array, weight: Array, eps: float) -> tuple[Array, Array]:
-    """What they look like, of arrays without data."""
-    return self * weight, self.sum(-1, keepdims=True)
-
-
 def blend(tensors: Sequence[Array], weights: Sequence[Array]) -> Array:
     """A sum of arrays with weights."""
     total: Array = sum(weight * tensor for weight, tensor in zip(weights, tensors, strict=True))  # type: ignore[assignment]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -64,7 +65,7 @@ class Door:
             self.library.impl(name, by_device(overload, arguments), "BackendSelect")
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
         if written:
-            register_writing(self.library, name, overload, self.overload(functional) if functional else None)
+            register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
         if batch is not None:
             torch.library.register_vmap(ours.name, batch.rule_of(overload, arguments), lib=self.library)
         for device, policy in (autocast or {}).items():

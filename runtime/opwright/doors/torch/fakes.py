@@ -35,7 +35,7 @@ def fake_kernel_of(arguments: Arguments) -> Callable[..., Any]:
             try:
                 result = operator.call(*values)
             except DataDependentOutputError as error:
-                raise _DataDependent(f"{operator.name}: {error}") from None
+                raise _DataDependent(f"{operator.name}: {error}") from None  # type: ignore[arg-type]  # (it is shown)
         theirs = {id(values[place]): given[place] for place in arguments.written}
         roots = {id(each.array.root) for each in tensors_of(values)}
         return _results(result, theirs, roots)

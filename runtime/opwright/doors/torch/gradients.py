@@ -66,7 +66,7 @@ def spread(ctx: Any, places: Sequence[int], found: Sequence[Any]) -> Any:
             continue
         if isinstance(given[place], list):
             given[place] = list(value) if value is not None else given[place]
-        else:
+        elif need_of(ctx, place):  # (PyTorch refuses a gradient of what was None)
             given[place] = value
     return tuple(given) if len(given) > 1 else given[0]
 

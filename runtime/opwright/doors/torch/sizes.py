@@ -6,6 +6,7 @@ take them; PyTorch's do not.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from opwright.errors import GuardOnDataDependentError
 
 __all__ = ["Sizes"]
 
-_CLASSES: Final = {torch.SymInt: SymInt, torch.SymFloat: SymFloat, torch.SymBool: SymBool}
+_CLASSES: Final[dict[type, Any]] = {torch.SymInt: SymInt, torch.SymFloat: SymFloat, torch.SymBool: SymBool}
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     **{
         name: getattr(operator, name)
@@ -34,12 +35,12 @@ _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
 _UNARY: Final[dict[str, Callable[[Any], Any]]] = {
     "neg": operator.neg,
     "abs": abs,
-    "floor": lambda value: torch.sym_int(value) if isinstance(value, torch.SymFloat) else value,
-    "ceil": lambda value: -torch.sym_int(-value) if isinstance(value, torch.SymFloat) else value,
+    "floor": math.floor,
+    "ceil": math.ceil,
     "trunc": torch.sym_int,
     "round": round,
     "float": torch.sym_float,
-    "sqrt": lambda value: torch._sym_sqrt(value),
+    "sqrt": lambda value: torch.sym_sqrt(value),
     "not": torch.sym_not,
 }
 

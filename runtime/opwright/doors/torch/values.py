@@ -8,6 +8,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 import torch
+from torch.utils.dlpack import from_dlpack
 
 from opwright.arrays import dtypes, formats
 from opwright.arrays.devices import Device
@@ -28,7 +29,7 @@ _OURS: Final[dict[torch.dtype, DType]] = {
 _TORCHS: Final[dict[DType, torch.dtype]] = {ours: theirs for theirs, ours in _OURS.items()}
 # Dtypes that NumPy has from ml_dtypes: passed on as integers of the same size.
 _PASSED_AS: Final = {2: (torch.int16, np.int16), 1: (torch.uint8, np.uint8)}
-_FOREIGN: Final = {theirs: ours for theirs, ours in _OURS.items() if ours.char == "E" or hasattr(ml_dtypes, ours.name)}
+_FOREIGN: Final = {theirs: ours for theirs, ours in _OURS.items() if hasattr(ml_dtypes, ours.name)}
 _LAYOUTS: Final = {torch.strided: formats.Layout.strided}
 _FORMATS: Final = {
     torch.contiguous_format: formats.MemoryFormat.contiguous_format,
@@ -52,7 +53,7 @@ def torch_tensor(tensor: Tensor) -> torch.Tensor:
     """Return PyTorch's tensor on the memory of a Tensor."""
     array = tensor.array
     if type(array) is not np.ndarray:
-        return torch.from_dlpack(array)
+        return from_dlpack(array)
     if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
         array = array.copy()
     if array.dtype in _FOREIGN.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,9 +15,12 @@ def register_writing(
     library: torch.library.Library,
     name: str,
     overload: torch._ops.OpOverload,
-    functional: torch._ops.OpOverload | None,
+    functional: Callable[[], torch._ops.OpOverload] | None,
 ) -> None:
-    """Register what counts the writes of an operator, and what makes them differentiable or refuses that."""
+    """Register what counts the writes of an operator, and what makes them differentiable or refuses that.
+
+    `functional` gives the operator whose result is written: it may be defined later.
+    """
     written = {
         place: each.name
         for place, each in enumerate(overload._schema.arguments)
@@ -40,7 +44,7 @@ def register_writing(
                     "variant, or call it in a block of torch.no_grad()"
                 )
             # (a copy, for what the formulas keep of it is not written to)
-            return args[0].copy_(functional(args[0].clone(), *args[1:], **kwargs))
+            return args[0].copy_(functional()(args[0].clone(), *args[1:], **kwargs))
         with _AutoDispatchBelowAutograd():
             return overload.redispatch(keyset & torch._C._after_autograd_keyset, *args, **kwargs)
 
