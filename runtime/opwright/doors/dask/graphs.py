@@ -131,8 +131,8 @@ def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array 
             operands.append((array, cut.labels[place]))
     task = Backward(call, len(grads), tuple(wanted))
     pairs = [*((grad, made.labels) for grad, made in zip(grads, cut.results, strict=True)), *operands]
-    made = _blockwise(task, pairs, list(spread.values()), f"{_name(call)}-backward", several=True)
-    found = dict(zip(wanted, made, strict=True))
+    parts = _blockwise(task, pairs, list(spread.values()), f"{_name(call)}-backward", several=True)
+    found = dict(zip(wanted, parts, strict=True))
     return tuple([_summed(found[place], array) if place in found else None for place, array in cut.arrays.items()])
 
 

@@ -85,7 +85,7 @@ def _replaced(
     unknown: Mapping[int, int],
 ) -> dict[int, list[int]]:
     """Return shapes with the sizes of labels replaced by `probes`, and those that are unknown by `unknown`."""
-    found = {}
+    found: dict[int, list[int]] = {}
     for place, shape in shapes.items():
         found[place] = []
         for label, size in zip(labels[place], shape, strict=True):
