@@ -26,6 +26,7 @@ ALLOWED = {
         "cupy",
         "sympy",
         "torch",
+        "dask",
         "opwright",
         "opwright_codegen",
         "opwright_aten",
@@ -37,9 +38,9 @@ ALLOWED = {
     "opwright_pytest": {"pytest", "opwright"},
 }
 # Frameworks, and the packages that import them.
-DOORS = {"torch": "opwright.doors.torch"}
+DOORS = {"dask": "opwright.doors.dask", "torch": "opwright.doors.torch"}
 LAZY = {
-    "opwright": {"cupy", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "dask", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_codegen": set(),
     "opwright_aten": set(),
     "opwright_kernels": {"cupy"},

@@ -48,6 +48,7 @@ from opwright_codegen.targets import (
     where,
 )
 from opwright_codegen.targets import kernels as kernel_shims
+from opwright_codegen.targets.door_dask import DOOR as DASK
 from opwright_codegen.targets.door_torch import DOOR as TORCH
 from opwright_codegen.targets.doors import LeftOut, Package, given
 from opwright_codegen.targets.part import Part, parts_of
@@ -56,7 +57,7 @@ from opwright_codegen.views.operators import NamespaceView, namespace_view
 
 __all__ = ["render", "render_meta", "render_operator"]
 
-DOORS = {"torch": TORCH}  # by framework, as `bindings` of [tool.opwright] names it
+DOORS = {"torch": TORCH, "dask": DASK}  # by framework, as `bindings` of [tool.opwright] names it
 
 
 def render(

@@ -10,22 +10,34 @@ from opwright.abi import DType, Tensor, fake, rules
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
+    )
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
+    )
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
+    )
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
+    )
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -49,7 +61,7 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
-        rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+        rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
     )
 
 
@@ -57,52 +69,58 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
-        rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+        rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
     )
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, kind="truth"))
+    return fake(self.array.place, rules.reduce(self.array, None, False, kind="truth", combines=True))
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
+    plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
     plan.target(out)
     return out
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", combines=True))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
+    )
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, kind="truth"))
+    return fake(self.array.place, rules.reduce(self.array, None, False, kind="truth", combines=True))
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
+    plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
     plan.target(out)
     return out
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", combines=True))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
+    )
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -123,12 +141,15 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True),
+    )
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
     plan.target(out)
     return out
 
@@ -153,12 +174,15 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating"))
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True),
+    )
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
     plan.target(out)
     return out
 
@@ -218,7 +242,7 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="int_to_float"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True))
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -345,28 +369,28 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     plan.target(out)
     return out
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     plan.target(out)
     return out
 
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     plan.target(out)
     return out
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     plan.target(out)
     return out
 
@@ -380,42 +404,42 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     plan.target(out)
     return out
 
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     plan.target(out)
     return out
 
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     plan.target(out)
     return out
 
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     plan.target(out)
     return out
 
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     plan.target(out)
     return out
 
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     plan.target(out)
     return out
 
@@ -480,7 +504,7 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     plan.target(out)
     return out
 

@@ -23,7 +23,7 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
         if form is None:
             form = sum_default_forms.learn(
                 key,
-                rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long"),
+                rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
                 self_,
             )
         if form.casts:
@@ -45,7 +45,7 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     if form is None:
         form = sum_dim_IntList_forms.learn(
             key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long"),
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
             self_,
         )
     if form.casts:
@@ -64,7 +64,7 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     if form is None:
         form = prod_default_forms.learn(
             key,
-            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long"),
+            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
             self_,
         )
     if form.casts:
@@ -83,7 +83,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
     if form is None:
         form = prod_dim_int_forms.learn(
             key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long"),
+            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
             self_,
         )
     if form.casts:
@@ -167,7 +167,7 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     if form is None:
         form = amax_default_forms.learn(
             key,
-            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
             self_,
         )
     if form.casts:
@@ -186,7 +186,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     if form is None:
         form = amin_default_forms.learn(
             key,
-            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating"),
+            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
             self_,
         )
     if form.casts:
@@ -204,7 +204,7 @@ def any_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = any_default_forms.get(key)
         if form is None:
-            form = any_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth"), self_)
+            form = any_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth", combines=True), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.any(), self_)
@@ -223,7 +223,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = any_all_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
+            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
             any_all_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -245,7 +245,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = any_dim_forms.get(key)
     if form is None:
-        form = any_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth"), self_)
+        form = any_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", combines=True), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
@@ -260,7 +260,11 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = any_dims_forms.get(key)
     if form is None:
-        form = any_dims_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False), self_)
+        form = any_dims_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
@@ -276,7 +280,7 @@ def all_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = all_default_forms.get(key)
         if form is None:
-            form = all_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth"), self_)
+            form = all_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth", combines=True), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.all(), self_)
@@ -295,7 +299,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = all_all_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth")
+            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
             all_all_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -317,7 +321,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = all_dim_forms.get(key)
     if form is None:
-        form = all_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth"), self_)
+        form = all_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", combines=True), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
@@ -332,7 +336,11 @@ def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = all_dims_forms.get(key)
     if form is None:
-        form = all_dims_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False), self_)
+        form = all_dims_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
@@ -388,7 +396,7 @@ def max_default(self: Tensor) -> Tensor:
         if form is None:
             form = max_default_forms.learn(
                 key,
-                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating"),
+                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True),
                 self_,
             )
         if form.casts:
@@ -409,7 +417,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = max_unary_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
             max_unary_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -466,7 +474,7 @@ def min_default(self: Tensor) -> Tensor:
         if form is None:
             form = min_default_forms.learn(
                 key,
-                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating"),
+                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True),
                 self_,
             )
         if form.casts:
@@ -487,7 +495,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = min_unary_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating")
+            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
             min_unary_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -628,7 +636,11 @@ def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = logsumexp_default_forms.get(key)
     if form is None:
-        form = logsumexp_default_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="int_to_float"), self_)
+        form = logsumexp_default_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
@@ -928,7 +940,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, dtype)
         form = sum_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
             sum_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -950,7 +962,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = sum_IntList_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
         sum_IntList_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -969,7 +981,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = prod_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         prod_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -988,7 +1000,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
     form = prod_int_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
         prod_int_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1026,7 +1038,7 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amax_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
         amax_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1045,7 +1057,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amin_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
         amin_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1064,7 +1076,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = any_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
         any_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1083,7 +1095,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = any_dims_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
         any_dims_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1102,7 +1114,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = all_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth")
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
         all_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1121,7 +1133,7 @@ def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = all_dims_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False)
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
         all_dims_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1282,7 +1294,7 @@ def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = logsumexp_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True)
         logsumexp_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

@@ -15,7 +15,7 @@ from opwright_kernels import scans as scans_kernels
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.sum())
     except Exception as error:
@@ -25,21 +25,21 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_product(cp, self_, dtype))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
@@ -77,14 +77,14 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.largest(cp, self_, dim, keepdim))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.smallest(cp, self_, dim, keepdim))
 
@@ -92,7 +92,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.any())
     except Exception as error:
@@ -103,7 +103,7 @@ def any_default(self: Tensor) -> Tensor:
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.any(), target)
@@ -115,14 +115,14 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
@@ -130,7 +130,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.all())
     except Exception as error:
@@ -141,7 +141,7 @@ def all_default(self: Tensor) -> Tensor:
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth")
+        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.all(), target)
@@ -153,14 +153,14 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
@@ -182,7 +182,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.max())
     except Exception as error:
@@ -193,7 +193,7 @@ def max_default(self: Tensor) -> Tensor:
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.max(), target)
@@ -229,7 +229,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         return new_result(plan, self_.min())
     except Exception as error:
@@ -240,7 +240,7 @@ def min_default(self: Tensor) -> Tensor:
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.min(), target)
@@ -317,7 +317,7 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(cp, self_, dim, keepdim))
 
@@ -482,7 +482,7 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.sum(), target)
@@ -494,7 +494,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -503,7 +503,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
@@ -512,7 +512,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -530,7 +530,7 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
@@ -539,7 +539,7 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
@@ -548,7 +548,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -557,7 +557,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -566,7 +566,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth")
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -575,7 +575,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -656,7 +656,7 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.logsumexp(cp, self_, dim, keepdim), target)

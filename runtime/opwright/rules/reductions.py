@@ -30,6 +30,7 @@ def reduce(
     accepts: DtypeKinds | None = None,
     nonempty: bool = False,
     empty_is_all: EmptyIsAll = True,
+    combines: bool = False,
 ) -> Plan:
     """Plan a reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
     dimensions.
@@ -39,7 +40,8 @@ def reduce(
     (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `dtype` and `compute_dtype` are those of
     `pointwise`: what the answer, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
     lists the kinds of dtypes that are served, as for `pointwise`; `nonempty`: a reduced dimension must have elements
-    (`amax`); without `empty_is_all`, `()` reduces nothing. Raises IndexError for a dimension out of range, RuntimeError
+    (`amax`); without `empty_is_all`, `()` reduces nothing; `combines`: the result of results of parts is that of the
+    whole, as of sums, so that Dask may reduce by parts. Raises IndexError for a dimension out of range, RuntimeError
     for one named twice and for a dtype that does not fit.
     """
     over = tuple(dim) if isinstance(dim, (list, tuple)) else dim

@@ -1,0 +1,158 @@
+"""Families of operators by which dimensions are cut into blocks, as the part that each argument plays says.
+
+A family labels the dimensions of an operator's tensors. Those with the same number are cut alike, and each block of the
+result needs one block of each; those with None are needed whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+__all__ = ["Along", "Elementwise", "Everything", "Family", "Folded", "Labels", "Leading", "Product", "Reducing"]
+
+Labels = dict[int, tuple[int | None, ...]]  # by the position of an argument, one for each of its dimensions
+Shapes = Mapping[int, tuple[Any, ...]]
+
+
+class Family(Protocol):
+    """A family of operators whose blocks follow from each other alike."""
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return the labels of dimensions of the tensors at these positions, in a call with these arguments."""
+
+
+class Elementwise:
+    """The family of operators whose operands, at these positions, broadcast with each other."""
+
+    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
+        self.operands = operands
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return labels counted from the last dimension, as broadcasting counts."""
+        return _aligned(shapes, [(place, 0) for place in self.operands])
+
+
+class Reducing(Elementwise):
+    """The family of losses: elementwise, then reduced as the argument at `reduction` says."""
+
+    def __init__(self, *operands: int, reduction: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
+        super().__init__(*operands, masks=masks, onto_first=onto_first)
+        self.reduction = reduction
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return labels where nothing is reduced."""
+        return super().labels(shapes, values) if values[self.reduction] == 0 else whole(shapes)
+
+
+class Leading:
+    """The family of operators on the last dimensions of their operands, before which batches broadcast.
+
+    `operands` are positions, each with the number of dimensions that one operand without a batch has.
+    """
+
+    def __init__(self, *operands: tuple[int, int]) -> None:
+        self.operands = operands
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return labels for the dimensions of batches."""
+        return _aligned(shapes, self.operands)
+
+
+class Product:
+    """The family of products of two operands: of matrices with batches before them, or with vectors."""
+
+    def __init__(self, *operands: int) -> None:
+        self.operands = operands
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return labels for the batches of matrices."""
+        if any(len(shapes.get(place, ())) < 2 for place in self.operands):
+            return whole(shapes)
+        return _aligned(shapes, [(place, 2) for place in self.operands])
+
+
+class Folded:
+    """The family of operators on images of `core` dimensions, which may have a dimension N before them."""
+
+    def __init__(self, *operands: int, core: int) -> None:
+        self.operands = operands
+        self.core = core
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return one label, that of N, if there is one."""
+        has_batch = len(shapes[self.operands[0]]) == self.core + 1
+        return whole(shapes) | {
+            place: (0, *[None] * (len(shapes[place]) - 1)) for place in self.operands if has_batch and place in shapes
+        }
+
+
+class Everything:
+    """The family of operators on all dimensions. `combines`: the result of results of parts is that of the whole."""
+
+    def __init__(self, *operands: int, combines: bool = False) -> None:
+        self.operands = operands
+        self.combines = combines
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return no labels."""
+        return whole(shapes)
+
+    def over(self, rank: int, values: Sequence[Any]) -> tuple[int, ...]:
+        """Return the dimensions that a call reduces: all."""
+        return tuple(range(rank))
+
+
+class Along:
+    """The family of operators along dimensions: those at the positions `dim` are needed whole, the others are not.
+
+    `empty_is_all`: no dimensions are all of them. `combines`: the result of results of parts is that of the whole.
+    """
+
+    def __init__(
+        self,
+        *operands: int,
+        dim: int | Sequence[int] = (),
+        new: int | Sequence[int] = (),
+        empty_is_all: bool = False,
+        combines: bool = False,
+    ) -> None:
+        self.operands = operands
+        self.dims = (dim,) if isinstance(dim, int) else tuple(dim)
+        self.empty_is_all = empty_is_all
+        self.combines = combines
+
+    def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
+        """Return a label for each dimension that the call does not name, where operands agree in these."""
+        given = [shapes[place] for place in self.operands if place in shapes]
+        over = self.over(len(given[0]), values)
+        kept = {tuple([size for place, size in enumerate(shape) if place not in over]) for shape in given}
+        if len({len(shape) for shape in given}) > 1 or len(kept) > 1:
+            return whole(shapes)
+        found = tuple([None if place in over else place for place in range(len(given[0]))])
+        return whole(shapes) | {place: found for place in self.operands if place in shapes}
+
+    def over(self, rank: int, values: Sequence[Any]) -> tuple[int, ...]:
+        """Return the dimensions that a call names."""
+        found: set[int] = set()
+        for place in self.dims:
+            dims = values[place]
+            if dims is None or (self.empty_is_all and not isinstance(dims, int) and not dims):
+                return tuple(range(rank))
+            found |= {each + rank if each < 0 else each for each in ([dims] if isinstance(dims, int) else dims)}
+        return tuple(sorted(found))
+
+
+def whole(shapes: Shapes) -> Labels:
+    """Return the labels of tensors that are all needed whole."""
+    return {place: (None,) * len(shape) for place, shape in shapes.items()}
+
+
+def _aligned(shapes: Shapes, operands: Sequence[tuple[int, int]]) -> Labels:
+    """Return labels of what stands before the last dimensions of operands, counted from their ends."""
+    given = [(place, len(shapes[place]) - core) for place, core in operands if place in shapes]
+    most = max([rank for _, rank in given], default=0)
+    found = whole(shapes)
+    for place, rank in given:
+        found[place] = (*range(most - rank, most), *[None] * (len(shapes[place]) - max(rank, 0)))
+    return found
