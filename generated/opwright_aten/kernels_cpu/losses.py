@@ -313,7 +313,7 @@ def _ctc_loss_default_dense(
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward_default(
+def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
@@ -343,11 +343,11 @@ def _ctc_loss_backward_default(
     )
 
 
-_ctc_loss_backward_default_dense_forms = KnownForms()
+_ctc_loss_backward_dense_forms = KnownForms()
 
 
-# _ctc_loss_backward_default where simple tensors like these were planned before.
-def _ctc_loss_backward_default_dense(
+# _ctc_loss_backward where simple tensors like these were planned before.
+def _ctc_loss_backward_dense(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
@@ -364,12 +364,12 @@ def _ctc_loss_backward_default_dense(
     neg_log_likelihood_ = neg_log_likelihood.array
     log_alpha_ = log_alpha.array
     key = (log_probs_.shape, log_probs_.dtype)
-    form = _ctc_loss_backward_default_dense_forms.get(key)
+    form = _ctc_loss_backward_dense_forms.get(key)
     if form is None:
         plan = rules.like_contiguous(log_probs_)
-        form = _ctc_loss_backward_default_dense_forms.learn(key, plan, log_probs_)
+        form = _ctc_loss_backward_dense_forms.learn(key, plan, log_probs_)
     if not form:
-        return _ctc_loss_backward_default(
+        return _ctc_loss_backward(
             grad,
             log_probs,
             targets,
@@ -496,38 +496,3 @@ def _ctc_loss_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
-
-
-# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
-def _ctc_loss_backward_out(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.like_contiguous(log_probs.array)
-    (log_probs_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        alignments_kernels.alignment_gradients(
-            np,
-            grad.array,
-            log_probs_,
-            targets.array,
-            input_lengths,
-            target_lengths,
-            neg_log_likelihood.array,
-            log_alpha.array,
-            blank,
-            zero_infinity,
-        ),
-        target,
-    )
-    return out
