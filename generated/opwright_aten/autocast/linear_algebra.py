@@ -214,4 +214,4 @@ cdist = autocast_wrapper("aten::cdist", "float32")
 
 
 # pdist(Tensor self, float p=2) -> Tensor
-pdist = autocast_wrapper("aten::pdist", CPU="float32", CUDA="float32")
+pdist = autocast_wrapper("aten::pdist", CUDA="float32")

@@ -78,12 +78,12 @@ multilabel_margin_loss_forward_default = autocast_wrapper("aten::multilabel_marg
 
 # ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int
 #     reduction=Mean, bool zero_infinity=False) -> Tensor
-ctc_loss_IntList = autocast_wrapper("aten::ctc_loss.IntList", "float32")
+ctc_loss_IntList = autocast_wrapper("aten::ctc_loss.IntList", CPU="float32")
 
 
 # ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int
 #     reduction=Mean, bool zero_infinity=False) -> Tensor
-ctc_loss_Tensor = autocast_wrapper("aten::ctc_loss.Tensor", "float32")
+ctc_loss_Tensor = autocast_wrapper("aten::ctc_loss.Tensor", CPU="float32")
 
 
 # margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor

@@ -21,3 +21,24 @@ adaptive_avg_pool3d_default = autocast_wrapper("aten::adaptive_avg_pool3d", CPU=
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 adaptive_max_pool3d_default = autocast_wrapper("aten::adaptive_max_pool3d", CPU="float32")
+
+
+# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+max_unpool2d_default = autocast_wrapper("aten::max_unpool2d", CPU="float32")
+
+
+# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+max_unpool3d_default = autocast_wrapper("aten::max_unpool3d", CPU="float32")
+
+
+# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+fractional_max_pool2d_default = autocast_wrapper("aten::fractional_max_pool2d", CPU="float32")
+
+
+# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+fractional_max_pool3d_default = autocast_wrapper("aten::fractional_max_pool3d", CPU="float32")
+
+
+# max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
+#     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
+max_pool2d_with_indices_backward_default = autocast_wrapper("aten::max_pool2d_with_indices_backward", CUDA="unchanged")

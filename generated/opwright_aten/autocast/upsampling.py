@@ -51,4 +51,16 @@ upsample_bicubic2d_default = autocast_wrapper("aten::upsample_bicubic2d", CUDA="
 
 
 # grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-grid_sampler = autocast_wrapper("aten::grid_sampler", "promote")
+grid_sampler = autocast_wrapper("aten::grid_sampler", CPU="float32", CUDA="promote")
+
+
+# grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+grid_sampler_2d_default = autocast_wrapper("aten::grid_sampler_2d", CPU="float32")
+
+
+# grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+grid_sampler_3d_default = autocast_wrapper("aten::grid_sampler_3d", CPU="float32")
+
+
+# affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+affine_grid_generator_default = autocast_wrapper("aten::affine_grid_generator", CUDA="unchanged")

@@ -527,7 +527,7 @@ class CtcLossBackwardBackward0(Recorded):
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward_default(below: Callable[..., Tensor]) -> Kernel:
+def _ctc_loss_backward(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         grad: Tensor,
         log_probs: Tensor,
@@ -568,11 +568,6 @@ def _ctc_loss_backward_default(below: Callable[..., Tensor]) -> Kernel:
         return result
 
     return kernel
-
-
-# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
-_ctc_loss_backward_out = refuse_recording("_ctc_loss_backward", 0, 1, 5, 6, 9)
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor

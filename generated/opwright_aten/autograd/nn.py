@@ -374,3 +374,10 @@ softmax_int_out = refuse_recording("softmax", 0, 3)
 
 # log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 log_softmax_int_out = refuse_recording("log_softmax", 0, 3)
+
+
+# _embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
+#     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1,
+#     *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!),
+#     Tensor(d!))
+_embedding_bag_forward_only_out = refuse_recording("_embedding_bag_forward_only", 0, 1, 2, 6, 9, 10, 11, 12)

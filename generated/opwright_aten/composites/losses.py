@@ -44,6 +44,29 @@ def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int)
         raise
 
 
+# _ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,
+#     bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_Tensor_out(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.losses._ctc_loss_Tensor(
+        log_probs,
+        targets,
+        input_lengths,
+        target_lengths,
+        blank,
+        zero_infinity,
+    )
+    return write_out("_ctc_loss", out0, result0), write_out("_ctc_loss", out1, result1)
+
+
 # binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
 #     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def binary_cross_entropy_with_logits_out(
@@ -95,26 +118,3 @@ def nll_loss2d_out(
 # multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
     return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss(self, target, reduction))
-
-
-# _ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,
-#     bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def _ctc_loss_Tensor_out(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int,
-    zero_infinity: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    result0, result1 = ops.losses._ctc_loss_Tensor(
-        log_probs,
-        targets,
-        input_lengths,
-        target_lengths,
-        blank,
-        zero_infinity,
-    )
-    return write_out("_ctc_loss", out0, result0), write_out("_ctc_loss", out1, result1)

@@ -61,7 +61,7 @@ def _embedding_bag_forward_only_default(
         )
         return result
     except Exception as error:
-        name_kernel(error, "aten::_embedding_bag_forward_only", "CompositeExplicitAutograd")
+        name_kernel(error, "aten::_embedding_bag_forward_only", "CompositeImplicitAutograd")
         raise
 
 

@@ -163,7 +163,7 @@ def _ctc_loss_default(
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward_default(
+def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
@@ -255,23 +255,3 @@ def _ctc_loss_out(
     plan0.target(out0)
     plan1.target(out1)
     return out0, out1
-
-
-# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
-def _ctc_loss_backward_out(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-    out: Tensor,
-) -> Tensor:
-    place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array)
-    plan = rules.like_contiguous(log_probs.array)
-    plan.target(out)
-    return out

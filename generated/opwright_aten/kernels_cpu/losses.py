@@ -380,14 +380,14 @@ def _ctc_loss_default(
     return known_result(form[0], result0, log_probs_, targets_), known_result(form[1], result1, log_probs_, targets_)
 
 
-_ctc_loss_backward_default_forms = KnownForms(
+_ctc_loss_backward_forms = KnownForms(
     "tTt..tt..", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 )
 
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward_default(
+def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
@@ -404,9 +404,9 @@ def _ctc_loss_backward_default(
     neg_log_likelihood_ = neg_log_likelihood.array
     log_alpha_ = log_alpha.array
     key = (log_probs_.shape, log_probs_.strides, log_probs_.dtype)
-    form = _ctc_loss_backward_default_forms.get(key)
+    form = _ctc_loss_backward_forms.get(key)
     if form is None:
-        form = _ctc_loss_backward_default_forms.learn(key, rules.like_contiguous(log_probs_), log_probs_)
+        form = _ctc_loss_backward_forms.learn(key, rules.like_contiguous(log_probs_), log_probs_)
     if form.casts:
         (log_probs_,) = cast_operands(form, (log_probs_,))
     return known_result(
@@ -620,52 +620,3 @@ def _ctc_loss_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
-
-
-_ctc_loss_backward_out_forms = KnownForms()
-
-
-# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
-def _ctc_loss_backward_out(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-    out: Tensor,
-) -> Tensor:
-    grad_ = grad.array
-    log_probs_ = log_probs.array
-    targets_ = targets.array
-    neg_log_likelihood_ = neg_log_likelihood.array
-    log_alpha_ = log_alpha.array
-    key = (log_probs_.shape, log_probs_.strides, log_probs_.dtype)
-    form = _ctc_loss_backward_out_forms.get(key)
-    if form is None:
-        plan = rules.like_contiguous(log_probs_)
-        _ctc_loss_backward_out_forms.learn_plan(key, plan, log_probs_)
-    else:
-        plan = Plan(form, (log_probs_,))
-    (log_probs_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        alignments_kernels.alignment_gradients(
-            np,
-            grad_,
-            log_probs_,
-            targets_,
-            input_lengths,
-            target_lengths,
-            neg_log_likelihood_,
-            log_alpha_,
-            blank,
-            zero_infinity,
-        ),
-        target,
-    )
-    return out

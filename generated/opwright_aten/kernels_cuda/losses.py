@@ -195,7 +195,7 @@ def _ctc_loss_default(
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward_default(
+def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
@@ -319,38 +319,3 @@ def _ctc_loss_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
-
-
-# _ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)
-def _ctc_loss_backward_out(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.like_contiguous(log_probs.array)
-    (log_probs_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        alignments_kernels.alignment_gradients(
-            cp,
-            grad.array,
-            log_probs_,
-            targets.array,
-            input_lengths,
-            target_lengths,
-            neg_log_likelihood.array,
-            log_alpha.array,
-            blank,
-            zero_infinity,
-        ),
-        target,
-    )
-    return out

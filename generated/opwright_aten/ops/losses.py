@@ -499,14 +499,14 @@ __ctc_loss_Tensor = declare(
     "bool zero_infinity=False) -> (Tensor, Tensor)",
     "dynamic_output_shape pt2_compliant_tag",
 )
-__ctc_loss_out = declare(
-    "_ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool "
-    "zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
-)
 __ctc_loss_Tensor_out = declare(
     "_ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int "
     "blank=0, bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
+    "generated out pt2_compliant_tag",
+)
+__ctc_loss_out = declare(
+    "_ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool "
+    "zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "generated out pt2_compliant_tag",
 )
 __ctc_loss = Overloaded(__ctc_loss_Tensor, __ctc_loss_default, __ctc_loss_Tensor_out, __ctc_loss_out)
@@ -547,21 +547,14 @@ def _ctc_loss(*args, **kwargs):
     return __ctc_loss.call(args, kwargs)
 
 
-__ctc_loss_backward_default = declare(
+__ctc_loss_backward = declare(
     "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
     "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
     "pt2_compliant_tag",
 )
-__ctc_loss_backward_out = declare(
-    "_ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
-    "target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-__ctc_loss_backward = Overloaded(__ctc_loss_backward_default, __ctc_loss_backward_out)
 
 
-@function_of(__ctc_loss_backward, __ctc_loss_backward_default)
+@function_of(Overloaded(__ctc_loss_backward), __ctc_loss_backward)
 def _ctc_loss_backward(
     grad=NOT_GIVEN,
     log_probs=NOT_GIVEN,
@@ -590,14 +583,14 @@ def _ctc_loss_backward(
             named,
         )
     if not is_int_list(input_lengths):
-        input_lengths = __ctc_loss_backward_default.convert(3, input_lengths)
+        input_lengths = __ctc_loss_backward.convert(3, input_lengths)
     if not is_int_list(target_lengths):
-        target_lengths = __ctc_loss_backward_default.convert(4, target_lengths)
+        target_lengths = __ctc_loss_backward.convert(4, target_lengths)
     if type(blank) is not int or blank.bit_length() > 63:
-        blank = __ctc_loss_backward_default.convert(7, blank)
+        blank = __ctc_loss_backward.convert(7, blank)
     if type(zero_infinity) is not bool:
-        zero_infinity = __ctc_loss_backward_default.convert(8, zero_infinity)
-    return find_some(__ctc_loss_backward_default, (grad, log_probs, targets, neg_log_likelihood, log_alpha))(
+        zero_infinity = __ctc_loss_backward.convert(8, zero_infinity)
+    return find_some(__ctc_loss_backward, (grad, log_probs, targets, neg_log_likelihood, log_alpha))(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
 

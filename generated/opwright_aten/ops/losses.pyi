@@ -590,8 +590,8 @@ def _ctc_loss(
 def _ctc_loss(
     log_probs: TensorLike,
     targets: TensorLike,
-    input_lengths: Sequence[int],
-    target_lengths: Sequence[int],
+    input_lengths: TensorLike,
+    target_lengths: TensorLike,
     blank: int = 0,
     zero_infinity: bool = False,
     *,
@@ -602,8 +602,8 @@ def _ctc_loss(
 def _ctc_loss(
     log_probs: TensorLike,
     targets: TensorLike,
-    input_lengths: TensorLike,
-    target_lengths: TensorLike,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
     blank: int = 0,
     zero_infinity: bool = False,
     *,
@@ -682,20 +682,6 @@ def _ctc_loss_backward(
     blank: int,
     zero_infinity: bool = False,
 ) -> Tensor: ...
-@overload
-def _ctc_loss_backward(
-    grad: TensorLike,
-    log_probs: TensorLike,
-    targets: TensorLike,
-    input_lengths: Sequence[int],
-    target_lengths: Sequence[int],
-    neg_log_likelihood: TensorLike,
-    log_alpha: TensorLike,
-    blank: int,
-    zero_infinity: bool = False,
-    *,
-    out: A,
-) -> A: ...
 @overload
 def margin_ranking_loss(input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
 @overload
@@ -1364,7 +1350,21 @@ class __ctc_loss_Tensor_operator(__ctc_loss_Tensor_call, Operator): ...
 
 _ctc_loss_Tensor: __ctc_loss_Tensor_call
 
-class __ctc_loss_backward_default_operator(Operator):
+class __ctc_loss_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
+class __ctc_loss_backward_call:
     @overload
     def __call__(
         _op,
@@ -1443,6 +1443,8 @@ class __ctc_loss_backward_default_operator(Operator):
         blank: int,
         zero_infinity: bool = False,
     ) -> Tensor: ...
+
+class __ctc_loss_backward_operator(__ctc_loss_backward_call, Operator): ...
 
 class _margin_ranking_loss_call:
     @overload
@@ -1638,36 +1640,6 @@ class __ctc_loss_out_operator(Operator):
         out0: A,
         out1: A,
     ) -> tuple[A, A]: ...
-
-class __ctc_loss_Tensor_out_operator(Operator):
-    def __call__(
-        _op,
-        log_probs: TensorLike,
-        targets: TensorLike,
-        input_lengths: TensorLike,
-        target_lengths: TensorLike,
-        blank: int = 0,
-        zero_infinity: bool = False,
-        *,
-        out0: A,
-        out1: A,
-    ) -> tuple[A, A]: ...
-
-class __ctc_loss_backward_out_operator(Operator):
-    def __call__(
-        _op,
-        grad: TensorLike,
-        log_probs: TensorLike,
-        targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: TensorLike,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
 
 class _mse_loss_packet_call(Packet):
     @overload
@@ -2238,8 +2210,8 @@ class __ctc_loss_packet_call(Packet):
         _op,
         log_probs: TensorLike,
         targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
+        input_lengths: TensorLike,
+        target_lengths: TensorLike,
         blank: int = 0,
         zero_infinity: bool = False,
         *,
@@ -2251,8 +2223,8 @@ class __ctc_loss_packet_call(Packet):
         _op,
         log_probs: TensorLike,
         targets: TensorLike,
-        input_lengths: TensorLike,
-        target_lengths: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
         blank: int = 0,
         zero_infinity: bool = False,
         *,
@@ -2263,107 +2235,11 @@ class __ctc_loss_packet_call(Packet):
 class __ctc_loss_packet(__ctc_loss_packet_call):
     default: __ctc_loss_default_operator
     Tensor: __ctc_loss_Tensor_operator
-    out: __ctc_loss_out_operator
     Tensor_out: __ctc_loss_Tensor_out_operator
+    out: __ctc_loss_out_operator
 
-class __ctc_loss_backward_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        grad: A,
-        log_probs: A,
-        targets: A,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: A,
-        log_alpha: A,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        grad: Tensor,
-        log_probs: TensorLike,
-        targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: TensorLike,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        grad: NDArray[Any],
-        log_probs: Tensor,
-        targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: TensorLike,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        grad: NDArray[Any],
-        log_probs: NDArray[Any],
-        targets: Tensor,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: TensorLike,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        grad: NDArray[Any],
-        log_probs: NDArray[Any],
-        targets: NDArray[Any],
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: Tensor,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        grad: NDArray[Any],
-        log_probs: NDArray[Any],
-        targets: NDArray[Any],
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: NDArray[Any],
-        log_alpha: Tensor,
-        blank: int,
-        zero_infinity: bool = False,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        grad: TensorLike,
-        log_probs: TensorLike,
-        targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        neg_log_likelihood: TensorLike,
-        log_alpha: TensorLike,
-        blank: int,
-        zero_infinity: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class __ctc_loss_backward_packet(__ctc_loss_backward_packet_call):
-    default: __ctc_loss_backward_default_operator
-    out: __ctc_loss_backward_out_operator
+class __ctc_loss_backward_packet(__ctc_loss_backward_call, Packet):
+    default: __ctc_loss_backward_operator
 
 class _margin_ranking_loss_packet(_margin_ranking_loss_call, Packet):
     default: _margin_ranking_loss_operator

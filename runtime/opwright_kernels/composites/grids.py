@@ -7,6 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays import layouts
+from opwright.arrays.dtypes import as_dtype, opmath
 from opwright.arrays.sizes import holds
 from opwright_kernels.grids import Options, sampled
 
@@ -93,12 +94,13 @@ def _base(like: Operand, size: Sequence[int], align_corners: bool) -> Operand:
     sizes = list(size[2:])
     if any(not holds(each >= 0) for each in sizes):
         raise RuntimeError(f"affine_grid_generator(): expected no negative size, but got {size}")
+    exact = aten.new_empty(like, [0], dtype=opmath(as_dtype(like.dtype)))  # autocast casts no float32
     columns = []
     for dim in reversed(range(len(sizes))):
         shape = [1] * len(sizes)
         shape[dim] = sizes[dim]
-        columns.append(aten.expand(aten.reshape(_steps(like, sizes[dim], align_corners), shape), sizes))
-    return aten.stack([*columns, aten.new_ones(like, sizes)], -1)
+        columns.append(aten.expand(aten.reshape(_steps(exact, sizes[dim], align_corners), shape), sizes))
+    return aten.to(aten.stack([*columns, aten.new_ones(exact, sizes)], -1), as_dtype(like.dtype))
 
 
 def _steps(like: Operand, size: int, align_corners: bool) -> Operand:
