@@ -73,7 +73,11 @@ def compare(name: str) -> int:
     return len(tried)
 
 
-@pytest.mark.parametrize("name", [name for name in case_names() if inputs_of(name)])
+# Operators without a second derivative, and why.
+ONCE = {"_ctc_loss": "its gradient is computed by a kernel of its own"}
+
+
+@pytest.mark.parametrize("name", [name for name in case_names() if inputs_of(name) and name not in ONCE])
 def test_fake_gradients(name: str) -> None:
     if not compare(name):
         pytest.fail("no sample has a gradient", pytrace=False)
