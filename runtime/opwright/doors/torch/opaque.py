@@ -122,7 +122,7 @@ def _as_list(value: Any) -> Sequence[Any]:
 
 
 def _is_differentiable(tensor: torch.Tensor) -> bool:
-    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
 
 
 class _Saved:
