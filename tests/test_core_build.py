@@ -60,11 +60,12 @@ def test_with_a_compiler_it_is_for_this_one(tmp_path: Path) -> None:
 def ran(made: Path, folder: Path) -> str:
     """Return which code serves a call of what a wheel has, and its result."""
     zipfile.ZipFile(made).extractall(folder / "installed")
+    # Without `site`, in which an editable installation of this folder would offer its own core.
     code = "import opwright; print(opwright.dispatch.core().name, (opwright.ones(2) + 1).tolist())"
     environment = {name: value for name, value in os.environ.items() if name != "OPWRIGHT_PURE"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder / "installed"), *sys.path[1:]])
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
     ).stdout.strip()
 
 

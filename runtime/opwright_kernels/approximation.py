@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays.layouts import broadcast_shapes
+
 Array = Any
 Coefficients = tuple[float, ...]
 
@@ -23,7 +25,9 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
     temporaries through the memory.
     """
     if len(operands) > 1:
-        operands = tuple(xp.broadcast_arrays(*map(xp.asarray, operands)))  # CuPy leaves scalars as they are
+        arrays = [xp.asarray(operand) for operand in operands]
+        shape = broadcast_shapes([array.shape for array in arrays])  # NumPy's own takes no more than 32 dimensions
+        operands = tuple([array if array.shape == shape else xp.broadcast_to(array, shape) for array in arrays])
     elif out is None and operands[0].ndim > 1 and operands[0].flags.f_contiguous:
         return blockwise(xp, function, None, operands[0].ravel(order="F")).reshape(operands[0].shape, order="F")
     shape = operands[0].shape
@@ -36,6 +40,17 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
         out[...] = result
         return out
     return result
+
+
+def in_rows(xp: ModuleType, function: Callable[..., Array], *operands: Array, axis: int = 0) -> Array:
+    """Return what `function` gives for operands of one length along an axis, which its result has too: on the CPU for
+    some of it at a time, since what `function` makes on its way is as large as what it is given."""
+    length = operands[0].shape[axis] if operands[0].ndim > 1 else 0
+    if xp is not np or length < 2 or operands[0].size <= 2 * _WIDE_BLOCK:
+        return function(*operands)
+    step = max(1, _WIDE_BLOCK * length // operands[0].size)
+    rows = [(slice(None),) * axis + (slice(start, start + step),) for start in range(0, length, step)]
+    return np.concatenate([function(*[operand[part] for operand in operands]) for part in rows], axis=axis)
 
 
 def in_double(xp: ModuleType, function: Callable[..., Array], out: Array | None, *operands: Array) -> Array:

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.core import compiled
+from opwright_kernels.approximation import blockwise
 
 Array = Any
 
@@ -38,23 +39,32 @@ def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, b
 
 def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Return half the squared distance, linear in the distance from delta on."""
-    distance = xp.abs(xp.subtract(self, target))
-    near = xp.minimum(distance, delta)
-    distance -= 0.5 * near
-    distance *= near
-    return _reduced(distance, reduction)
+
+    def losses(xp: ModuleType, self: Array, target: Array) -> Array:
+        distance = xp.abs(xp.subtract(self, target))
+        near = xp.minimum(distance, delta)
+        distance -= 0.5 * near
+        distance *= near
+        return distance
+
+    return _reduced(blockwise(xp, losses, None, self, target), reduction)
 
 
 def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     """Return -(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
     if self.size and not (self.min() >= 0 and self.max() <= 1):  # nor NaN
         raise RuntimeError("all elements of input should be between 0 and 1")
-    losses = xp.maximum(xp.log1p(-self), -100)
-    losses = losses * (target - 1)
-    losses -= target * xp.maximum(xp.log(self), -100)
+    losses = blockwise(xp, _cross_entropies, None, self, target)
     if weight is not None:
         losses *= weight
     return _reduced(losses, reduction)
+
+
+def _cross_entropies(xp: ModuleType, self: Array, target: Array) -> Array:
+    losses = xp.maximum(xp.log1p(-self), -100)
+    losses = losses * (target - 1)
+    losses -= target * xp.maximum(xp.log(self), -100)
+    return losses
 
 
 @compiled

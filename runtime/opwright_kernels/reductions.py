@@ -15,6 +15,7 @@ import numpy as np
 
 from opwright.arrays.dtypes import COMPLEX, check_fits, float64
 from opwright.core import compiled
+from opwright_kernels.approximation import in_rows
 from opwright_kernels.indexing import take_along
 
 Array = Any
@@ -86,8 +87,15 @@ def _listed_axes(dim: Dims, ndim: int) -> Any:
 
 def total_without_nan(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim`, NaN counting as 0."""
-    numbers = xp.where(xp.isnan(self), self.dtype.type(0), self) if self.dtype.kind == "f" else self
-    return numbers.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
+    over = axes(dim, self.ndim)
+    if self.dtype.kind != "f":
+        return self.sum(axis=over, keepdims=keepdim)
+    zero = self.dtype.type(0)
+    if xp is np and over is None and not keepdim and self.size > _BLOCK and self.flags.c_contiguous:
+        elements = self.reshape(-1)
+        blocks = [elements[start : start + _BLOCK] for start in range(0, elements.size, _BLOCK)]
+        return np.asarray([np.where(np.isnan(block), zero, block).sum() for block in blocks]).sum(keepdims=False)
+    return xp.where(xp.isnan(self), zero, self).sum(axis=over, keepdims=keepdim)
 
 
 def number_of_nonzero(xp: ModuleType, self: Array, dim: Dims) -> Array:
@@ -103,7 +111,8 @@ def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
         return xp.log(self.sum(axis=over, keepdims=keepdim))
     largest = self.real.max(axis=over, keepdims=True)
     shift = xp.where(xp.isfinite(largest), largest, largest.dtype.type(0))
-    result = xp.log(xp.exp(self - shift).sum(axis=over, keepdims=True)) + shift
+    shifted = self - shift
+    result = xp.log(xp.exp(shifted, out=shifted).sum(axis=over, keepdims=True)) + shift
     return result if keepdim or not self.ndim else result.squeeze(over)
 
 
@@ -167,7 +176,7 @@ def _sum_of_squared_distances(xp: ModuleType, self: Array, mean: Array, over: An
     if is_simple and over is None and not keepdim:
         return _sum_in_blocks(self.reshape(-1), mean.reshape(()))
     if not is_simple or not _is_last(over, self.ndim) or self.shape[-1] > _LONGEST_ROW:
-        return _sum_of_squares(xp, self - mean, over, keepdim)
+        return _sum_in_parts(xp, self, mean, over, keepdim)
     rows, means = self.reshape(-1, self.shape[-1]), mean.reshape(-1, 1)
     result = np.empty(len(rows), self.dtype)
     step = max(1, _BLOCK // self.shape[-1])
@@ -175,6 +184,16 @@ def _sum_of_squared_distances(xp: ModuleType, self: Array, mean: Array, over: An
         distance = rows[start : start + step] - means[start : start + step]
         np.einsum("ij,ij->i", distance, distance, out=result[start : start + step])
     return result.reshape(mean.shape if keepdim else mean.shape[:-1])
+
+
+def _sum_in_parts(xp: ModuleType, self: Array, mean: Array, over: Any, keepdim: bool) -> Array:
+    reduced = range(self.ndim) if over is None else [each % self.ndim for each in np.atleast_1d(over)]
+    kept = [axis for axis in range(self.ndim) if axis not in reduced]
+    if not kept:
+        return _sum_of_squares(xp, self - mean, over, keepdim)
+    longest = max(kept, key=lambda axis: self.shape[axis])
+    found = in_rows(xp, lambda x, m: _sum_of_squares(xp, x - m, over, True), self, mean, axis=longest)
+    return found if keepdim else found.squeeze(tuple(reduced))
 
 
 def _sum_in_blocks(elements: Array, mean: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright_kernels.approximation import in_rows
 from opwright_kernels.indexing import take_along
 from opwright_kernels.scans import running
 
@@ -40,7 +41,7 @@ def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: b
     if xp is np and self.dtype.kind == "f" and 0 < self.size <= _FEW and self.max() == self.max():
         order = np.argsort(-rows if largest else rows, axis=-1, kind="stable")[..., :k].swapaxes(dim, -1)
     else:
-        order = _first_of_order(xp, sort_keys(xp, rows, descending=largest), k).swapaxes(dim, -1)
+        order = in_rows(xp, lambda part: _first_of_order(xp, sort_keys(xp, part, largest), k), rows).swapaxes(dim, -1)
     return take_along(xp, self, order, dim if dim >= 0 else dim + self.ndim), order
 
 
@@ -48,7 +49,8 @@ def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tu
     """Return the `k`-th smallest element along `dim`, counted from 1, and where it stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    return _taken(xp, self, _place_of(xp, sort_keys(xp, self.swapaxes(dim, -1)), k - 1), dim, keepdim)
+    places = in_rows(xp, lambda part: _place_of(xp, sort_keys(xp, part), k - 1), self.swapaxes(dim, -1))
+    return _taken(xp, self, places, dim, keepdim)
 
 
 def median(xp: ModuleType, self: Array) -> Array:
@@ -84,7 +86,7 @@ def median_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) ->
     """Return the middle element along `dim`, the lower of two, and where it stood; the first NaN if there is one."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    return _taken(xp, self, _middle(xp, self.swapaxes(dim, -1)), dim, keepdim)
+    return _taken(xp, self, in_rows(xp, lambda part: _middle(xp, part), self.swapaxes(dim, -1)), dim, keepdim)
 
 
 def _middle(xp: ModuleType, rows: Array) -> Array:

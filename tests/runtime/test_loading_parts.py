@@ -149,5 +149,5 @@ def test_modules_have_a_length_that_one_reads() -> None:
     }
     assert max(lengths.values()) <= 6000
     assert (
-        sum(length for path, length in lengths.items() if path.parent.name == "ops" and path.suffix == ".py") <= 21000
+        sum(length for path, length in lengths.items() if path.parent.name == "ops" and path.suffix == ".py") <= 24000
     )

@@ -50,7 +50,7 @@ static inline double own_lgamma_f64(double x) {
 
 static inline float own_lgamma_f32(float x) {
     int sign;
-    return lgammaf_r(x, &sign);
+    return (float)lgamma_r((double)x, &sign);
 }
 
 #endif
