@@ -111,7 +111,7 @@ def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
         return xp.log(self.sum(axis=over, keepdims=keepdim))
     largest = self.real.max(axis=over, keepdims=True)
     shift = xp.where(xp.isfinite(largest), largest, largest.dtype.type(0))
-    shifted = self - shift
+    shifted = xp.asarray(self - shift)
     result = xp.log(xp.exp(shifted, out=shifted).sum(axis=over, keepdims=True)) + shift
     return result if keepdim or not self.ndim else result.squeeze(over)
 
