@@ -31,7 +31,7 @@ SHORT = {"float16": (opwright.float16, torch.float16), "bfloat16": (opwright.bfl
 
 KNOWN = (
     Known(
-        "roll|unique_dim(_consecutive)?",
+        "roll|fft_i?fftshift|unique_dim(_consecutive)?",
         "not RuntimeError",
         "their kernels stack or join copies, and meet autocast there",
     ),

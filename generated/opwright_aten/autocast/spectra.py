@@ -63,10 +63,10 @@ fft_irfftn_default = autocast_wrapper("aten::fft_irfftn", CPU="float32")
 
 # stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
 #     normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
-stft_default = autocast_wrapper("aten::stft", "float32")
+stft_default = autocast_wrapper("aten::stft", CPU="float32")
 
 
 # stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
 #     center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool?
 #     align_to_window=None) -> Tensor
-stft_center = autocast_wrapper("aten::stft.center", "float32")
+stft_center = autocast_wrapper("aten::stft.center", CPU="float32")

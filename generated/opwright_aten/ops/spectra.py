@@ -45,7 +45,7 @@ def _fft_r2c(self=NOT_GIVEN, dim=NOT_GIVEN, normalization=NOT_GIVEN, onesided=NO
 
 
 __fft_c2r_default = declare(
-    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", "pt2_compliant_tag"
+    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", "core pt2_compliant_tag"
 )
 __fft_c2r_out = declare(
     "_fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)",
