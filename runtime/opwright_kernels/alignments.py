@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from opwright_kernels.scattering import accumulate
+
 Array = Any
 Lengths = Sequence[int]
 
@@ -58,7 +60,7 @@ def _labels(xp: ModuleType, targets: Array, lengths: Lengths, blank: int) -> tup
 
 def _at_labels(xp: ModuleType, log_probs: Array, labels: Array, is_label: Array) -> Array:
     """Return (T, N, labels): the logarithm of each label's probability at each step, -inf where there is no label."""
-    if labels.size and (int(labels.min()) < 0 or int(labels[is_label].max(initial=0)) >= log_probs.shape[2]):
+    if labels.size and (int(labels.min()) < 0 or int(labels[is_label].max()) >= log_probs.shape[2]):
         raise RuntimeError(f"ctc_loss: index out of range: labels must lie from 0 to {log_probs.shape[2] - 1}")
     found = log_probs[:, xp.arange(labels.shape[0])[:, None], labels]
     return xp.where(is_label, found, -xp.inf).astype(log_probs.dtype)
@@ -94,7 +96,8 @@ def alignment_gradients(
     at_labels = _at_labels(xp, log_probs, labels, is_label)
     result = xp.exp(log_probs)
     steps, batch, width = at_labels.shape
-    rows = xp.arange(batch)
+    classes = log_probs.shape[2]
+    places = (xp.arange(batch)[:, None] * classes + labels).reshape(-1)
     ends = xp.asarray(input_lengths).reshape(-1)
     last = xp.asarray(target_lengths).reshape(-1) * 2
     rest = xp.full((batch, width), -xp.inf, log_probs.dtype)
@@ -106,7 +109,9 @@ def alignment_gradients(
         share = log_alpha[:, step] + rest + neg_log_likelihood[:, None]
         share = xp.where(is_label & (rest > -xp.inf), share - at_labels[step], -xp.inf)
         share = xp.where(xp.isposinf(neg_log_likelihood)[:, None], xp.nan, share)
-        xp.subtract.at(result[step], (rows[:, None], labels), xp.exp(share).astype(log_probs.dtype))
+        of_paths = xp.zeros(batch * classes, log_probs.dtype)
+        accumulate(xp, "add", of_paths, places, xp.exp(share).astype(log_probs.dtype).reshape(-1))
+        result[step] -= of_paths.reshape(batch, classes)
     is_past = xp.arange(steps)[:, None] >= ends
     is_past |= (neg_log_likelihood == xp.inf) & zero_infinity
     return xp.where(is_past[..., None], 0, result * grad[:, None]).astype(log_probs.dtype)

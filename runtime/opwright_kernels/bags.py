@@ -7,6 +7,7 @@ from typing import Any
 
 from opwright_kernels.linear_algebra import row_norms
 from opwright_kernels.rules.bags import skips_places
+from opwright_kernels.scattering import accumulate
 
 Array = Any
 
@@ -33,7 +34,7 @@ def bags_of_rows(
     bag_of_given, rows = bag_of[given], weight[indices[given]]
     sizes = xp.zeros(bags, kind)
     if mode:
-        xp.add.at(sizes, bag_of_given, 1)
+        accumulate(xp, "add", sizes, bag_of_given, xp.ones(bag_of_given.shape, kind))
     if mode == 2:
         found, places = _maxima(xp, rows, indices[given], bag_of_given, sizes)
         return found, bag_of, sizes, places.astype(kind)
@@ -42,7 +43,7 @@ def bags_of_rows(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[given][:, None].astype(compute, copy=False)
     total = xp.zeros((bags, weight.shape[1]), compute)
-    xp.add.at(total, bag_of_given, rows)
+    accumulate(xp, "add", total, bag_of_given, rows)
     if mode == 1:
         total /= xp.maximum(sizes, 1)[:, None].astype(compute)
     total = total.astype(weight.dtype, copy=False)
@@ -62,10 +63,10 @@ def _check(indices: Array, offsets: Array, rows: int, include_last_offset: bool)
 def _maxima(xp: ModuleType, rows: Array, indices: Array, bag_of: Array, sizes: Array) -> tuple[Array, Array]:
     shape = (sizes.shape[0], rows.shape[1])
     best = xp.full(shape, -xp.inf, rows.dtype)
-    xp.maximum.at(best, bag_of, rows)
+    accumulate(xp, "maximum", best, bag_of, rows)
     place = xp.where(rows == best[bag_of], xp.arange(rows.shape[0])[:, None], rows.shape[0])
     first = xp.full(shape, rows.shape[0])
-    xp.minimum.at(first, bag_of, place)
+    accumulate(xp, "minimum", first, bag_of, place)
     is_set = (sizes > 0)[:, None] & (first < rows.shape[0])
     padded = xp.concatenate([indices, xp.zeros(1, indices.dtype)])
     return xp.where((sizes > 0)[:, None], best, 0).astype(rows.dtype), xp.where(is_set, padded[first], 0)
@@ -73,5 +74,7 @@ def _maxima(xp: ModuleType, rows: Array, indices: Array, bag_of: Array, sizes: A
 
 def pair_distances(xp: ModuleType, self: Array, p: float) -> Array:
     """Return the p-norm of the difference of each pair of rows, the first row's pairs first."""
+    if abs(p) > xp.finfo(self.dtype).max:  # infinite in this dtype; PyTorch does not look at the sign
+        p = float("inf")
     first, second = xp.triu_indices(self.shape[0], 1)
     return row_norms(xp, self[first] - self[second], p).astype(self.dtype)

@@ -59,6 +59,8 @@ def _placed(buffer: Any, like: Array, start: int, is_turned: bool) -> Any:
 NOT_REFUSED = "right, but PyTorch refuses it"
 # PyTorch crashes on calls of these.
 CRASHES = ("rrelu_with_noise.out", "upsample_bicubic2d.out", "_upsample_bicubic2d_aa.out")
+# PyTorch computes these in float16, rounding each product; here, in float32, so only wider samples are compared.
+ROUNDED = ("grid_sampler_2d.out", "grid_sampler_3d.out")
 
 
 def calls(name: str, most: int) -> Iterator[Shared]:
@@ -71,7 +73,7 @@ def calls(name: str, most: int) -> Iterator[Shared]:
     seen = 0
     for one in found():
         places = [place for place, value in enumerate(one.args) if isinstance(value, np.ndarray) and value.size > 1]
-        if not places:
+        if not places or (name in ROUNDED and one.args[places[0]].itemsize == 2):
             continue
         result = _result_of(functional if is_out else name, one)
         if result is None or (places[0] != 0 and not is_out):

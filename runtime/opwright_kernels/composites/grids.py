@@ -32,8 +32,9 @@ def grid_sampler_2d(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
     """Return (N, C, *places) of images, each at its own places."""
-    _check(input, grid, 2)
-    return sampled(input, grid, Options(interpolation_mode, padding_mode, align_corners))
+    options = Options(interpolation_mode, padding_mode, align_corners)
+    _check(input, grid, 2, options)
+    return sampled(input, grid, options)
 
 
 def grid_sampler_3d(
@@ -42,11 +43,17 @@ def grid_sampler_3d(
     """Return (N, C, *places) of volumes, each at its own places. Raises RuntimeError for the cubic mode."""
     if interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    _check(input, grid, 3)
-    return sampled(input, grid, Options(interpolation_mode, padding_mode, align_corners))
+    options = Options(interpolation_mode, padding_mode, align_corners)
+    _check(input, grid, 3, options)
+    return sampled(input, grid, options)
 
 
-def _check(input: Operand, grid: Operand, ndim: int) -> None:
+def _check(input: Operand, grid: Operand, ndim: int, options: Options) -> None:
+    if options.mode not in (0, 1, 2) or options.padding not in (0, 1, 2):
+        raise RuntimeError(
+            "grid_sampler(): expected an interpolation_mode and a padding_mode from 0 to 2, "
+            f"but got {options.mode} and {options.padding}"
+        )
     sizes = f"an input of size {list(input.shape)} and a grid of size {list(grid.shape)}"
     if input.ndim != ndim + 2 or grid.ndim != ndim + 2 or not holds(input.shape[0] == grid.shape[0]):
         raise RuntimeError(f"grid_sampler(): expected (N, C, *sizes) and (N, *places, {ndim}), but got {sizes}")

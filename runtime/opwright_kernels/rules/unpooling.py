@@ -54,6 +54,7 @@ def fractional_pool(
     dtype of `self`. Raises RuntimeError where sizes do not fit. `positions`: the result holds int64 indices."""
     if len(kernel_size) != ndim or len(output_size) != ndim:
         raise RuntimeError(f"{name}(): expected {ndim} ints, but got {list(kernel_size)} and {list(output_size)}")
+    check_at_least(0, output_size=tuple(output_size))
     check_image(self, ndim, name)
     for size, extent, count in zip(self.shape[-ndim:], kernel_size, output_size, strict=True):
         if not holds(count + extent - (ndim == 2) <= size):
