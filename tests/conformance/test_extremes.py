@@ -29,7 +29,6 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 # Operators that are not called with extreme numbers, and why.
 NOT_TRIED: tuple[Known, ...] = (
     Known("col2im|_reshape_alias_copy", "", "PyTorch writes and reads outside its memory"),
-    Known("_ctc_loss_backward", "", "PyTorch checks neither lengths nor the blank label, and crashes"),
     Known("(linalg_)?matrix_power", "", "as many products as the power says"),
     Known("mvlgamma|special_multigammaln", "", "as many terms as the number says"),
     Known(

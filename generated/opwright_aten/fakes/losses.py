@@ -176,7 +176,7 @@ def _ctc_loss_backward(
 ) -> Tensor:
     return fake(
         place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array),
-        rules.like_contiguous(log_probs.array),
+        rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank),
     )
 
 

@@ -381,7 +381,7 @@ def _ctc_loss_default(
 
 
 _ctc_loss_backward_forms = KnownForms(
-    "tTt..tt..", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+    "tTTIIttV.", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 )
 
 
@@ -403,12 +403,27 @@ def _ctc_loss_backward(
     targets_ = targets.array
     neg_log_likelihood_ = neg_log_likelihood.array
     log_alpha_ = log_alpha.array
-    key = (log_probs_.shape, log_probs_.strides, log_probs_.dtype)
+    key = (
+        log_probs_.shape,
+        log_probs_.strides,
+        log_probs_.dtype,
+        targets_.shape,
+        targets_.strides,
+        targets_.dtype,
+        tuple(input_lengths),
+        tuple(target_lengths),
+        blank,
+    )
     form = _ctc_loss_backward_forms.get(key)
     if form is None:
-        form = _ctc_loss_backward_forms.learn(key, rules.like_contiguous(log_probs_), log_probs_)
+        form = _ctc_loss_backward_forms.learn(
+            key,
+            rules.alignment_gradients(log_probs_, targets_, input_lengths, target_lengths, blank),
+            log_probs_,
+            targets_,
+        )
     if form.casts:
-        (log_probs_,) = cast_operands(form, (log_probs_,))
+        log_probs_, targets_ = cast_operands(form, (log_probs_, targets_))
     return known_result(
         form,
         alignments_kernels.alignment_gradients(

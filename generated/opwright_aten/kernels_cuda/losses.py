@@ -206,15 +206,15 @@ def _ctc_loss_backward(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    plan = rules.like_contiguous(log_probs.array)
-    (log_probs_,) = plan.operands
+    plan = rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan.operands
     return new_result(
         plan,
         alignments_kernels.alignment_gradients(
             cp,
             grad.array,
             log_probs_,
-            targets.array,
+            targets_,
             input_lengths,
             target_lengths,
             neg_log_likelihood.array,

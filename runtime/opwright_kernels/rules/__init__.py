@@ -4,7 +4,7 @@ Those that operators of many kinds share are in `opwright.rules`.
 """
 
 from opwright_kernels.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
-from opwright_kernels.rules.bags import alignments, bags, pair_distances
+from opwright_kernels.rules.bags import alignment_gradients, alignments, bags, pair_distances
 from opwright_kernels.rules.convolution import convolution
 from opwright_kernels.rules.dropout import dropout_mask, native_dropout
 from opwright_kernels.rules.embedding import embedding, embedding_renorm
@@ -70,6 +70,7 @@ from opwright_kernels.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
+    "alignment_gradients",
     "alignments",
     "bags",
     "batch_norm",

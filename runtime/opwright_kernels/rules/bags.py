@@ -88,6 +88,30 @@ def alignments(
 ) -> tuple[Plan, Plan]:
     """Plan `_ctc_loss`: a loss for each sequence, and the table of partial sums. Raises RuntimeError unless lengths and
     labels fit (T, N, C)."""
+    _check_alignments(log_probs, targets, input_lengths, target_lengths, blank)
+    given = as_dtype(log_probs.dtype)
+    steps, batch, _ = log_probs.shape
+    table = (batch, steps, 2 * max(target_lengths, default=0) + 1)
+    operands = (log_probs, targets)
+    return (
+        Plan(Form((batch,), (1,), given, given, given), operands),
+        Plan(Form(table, layouts.contiguous_strides(table), given, given, given), operands),
+    )
+
+
+def alignment_gradients(
+    log_probs: Any, targets: Any, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+) -> Plan:
+    """Plan `_ctc_loss_backward`: a result like `log_probs`. Raises RuntimeError where `_ctc_loss` does; PyTorch would
+    write outside of its memory there."""
+    _check_alignments(log_probs, targets, input_lengths, target_lengths, blank)
+    given, shape = as_dtype(log_probs.dtype), log_probs.shape
+    return Plan(Form(shape, layouts.contiguous_strides(shape), given, given, given), (log_probs, targets))
+
+
+def _check_alignments(
+    log_probs: Any, targets: Any, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+) -> None:
     if log_probs.ndim != 3 or targets.ndim not in (1, 2):
         raise RuntimeError(
             f"ctc_loss: expected log_probs (T, N, C) and targets (N, S) or (sum of lengths), but got "
@@ -111,9 +135,3 @@ def alignments(
         raise RuntimeError(f"ctc_loss: targets {list(targets.shape)} do not fit target_lengths {list(target_lengths)}")
     if given not in (float32, float64):
         raise DispatchError(f"ctc_loss: not implemented for {given}")
-    table = (batch, steps, 2 * longest + 1)
-    operands = (log_probs, targets)
-    return (
-        Plan(Form((batch,), (1,), given, given, given), operands),
-        Plan(Form(table, layouts.contiguous_strides(table), given, given, given), operands),
-    )
