@@ -49,7 +49,8 @@ bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
 	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=2024.12 \
-	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize
+	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
+	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
 
 demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py

@@ -21,7 +21,7 @@ from .measure import ENVIRONMENT, Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
-    "expressions", "doors",
+    "expressions", "doors", "jax_door",
 )  # fmt: skip
 # Those whose calls the compiled core serves.
 SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")

@@ -33,7 +33,7 @@ GROUND = (
     "tags", "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
-FACADE = ("", "fft", "linalg", "served", "special", "torch_alias")
+FACADE = ("", "fft", "linalg", "masked", "served", "signal", "special", "torch_alias")
 LARGEST_CIRCLE = 10
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60

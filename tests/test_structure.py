@@ -27,6 +27,7 @@ ALLOWED = {
         "sympy",
         "torch",
         "dask",
+        "jax",
         "opwright",
         "opwright_codegen",
         "opwright_aten",
@@ -38,9 +39,9 @@ ALLOWED = {
     "opwright_pytest": {"pytest", "opwright"},
 }
 # Frameworks, and the packages that import them.
-DOORS = {"dask": "opwright.doors.dask", "torch": "opwright.doors.torch"}
+DOORS = {"dask": "opwright.doors.dask", "jax": "opwright.doors.jax", "torch": "opwright.doors.torch"}
 LAZY = {
-    "opwright": {"cupy", "dask", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "dask", "jax", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_codegen": set(),
     "opwright_aten": set(),
     "opwright_kernels": {"cupy"},

@@ -55,9 +55,42 @@ int array_is_real(PyObject *array) {
     return !PyArray_ISCOMPLEX((PyArrayObject *)array);
 }
 
+/* Whether elements are floating-point or complex numbers; -1 for types that NumPy did not bring, of which Python knows. */
+int array_is_inexact(PyObject *object) {
+    int type = PyArray_TYPE((PyArrayObject *)object);
+    return PyTypeNum_ISUSERDEF(type) ? -1 : PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type);
+}
+
+/* Find the first byte of an array and the one behind its last. */
+static void find_bounds(PyArrayObject *array, char **first, char **behind) {
+    *first = *behind = PyArray_BYTES(array);
+    *behind += PyArray_ITEMSIZE(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        npy_intp way = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        *(way < 0 ? first : behind) += way;
+    }
+}
+
+/* Whether the memory from the first to the last element of one is before that of the other, or behind it. */
+int arrays_are_apart(PyObject *first, PyObject *second) {
+    PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
+    char *of_a, *behind_a, *of_b, *behind_b;
+    if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0) {
+        return 1;
+    }
+    find_bounds(a, &of_a, &behind_a);
+    find_bounds(b, &of_b, &behind_b);
+    return behind_a <= of_b || behind_b <= of_a;
+}
+
 int arrays_are_alike(PyObject *first, PyObject *second) {
     PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
     return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
+}
+
+/* Whether an array lies in the memory of something else. */
+int array_has_base(PyObject *array) {
+    return PyArray_BASE((PyArrayObject *)array) != NULL;
 }
 
 /* Whether nobody else has the array or its memory. */
@@ -91,6 +124,21 @@ PyObject *array_copy(PyObject *array) {
 int array_is_small(PyObject *object, Py_ssize_t most) {
     PyArrayObject *array = (PyArrayObject *)object;
     return PyArray_ISCARRAY(array) && PyArray_BASE(array) == NULL && PyArray_SIZE(array) <= most;
+}
+
+/* Whether an array of rows may be written to, and has few enough elements for that to be done in a copy. */
+int array_is_writable(PyObject *object, Py_ssize_t most) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_ISCARRAY(array) && PyArray_SIZE(array) <= most;
+}
+
+/* Whether two arrays, one of which may be no array but NULL, lie in memory that one object has, and are not one array. */
+int arrays_share_owner(PyObject *first, PyObject *second) {
+    if (first == NULL || second == NULL || first == second) {
+        return 0;
+    }
+    PyObject *of_first = PyArray_BASE((PyArrayObject *)first), *of_second = PyArray_BASE((PyArrayObject *)second);
+    return of_first == second || of_second == first || (of_first != NULL && of_first == of_second);
 }
 
 /* Write the elements of an array to another one alike; both are row-major. */

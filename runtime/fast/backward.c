@@ -5,38 +5,6 @@
 
 static int64_t last_pass = 0;
 
-/* Take the exception that is set, if any: what is put back between may not see it. */
-static PyObject *take_error(void) {
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    if (type == NULL) {
-        return NULL;
-    }
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace != NULL) {
-        (void)PyException_SetTraceback(value, trace);
-    }
-    Py_DECREF(type);
-    Py_XDECREF(trace);
-    return value;
-#endif
-}
-
-/* Set an exception again. Takes the reference; NULL sets none. */
-static void put_error(PyObject *error) {
-    if (error == NULL) {
-        return;
-    }
-#if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(error);
-#else
-    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
-#endif
-}
-
 /* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. */
 static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
     PyObject *before = PyContextVar_Set(engine.current, pass->current);
@@ -88,9 +56,15 @@ static int is_common_root(Tensor *tensor) {
     if (modes != NULL && modes != Py_None) {
         return 0;
     }
-    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, engine.is_watched);
+    return 1;
+}
+
+/* Count what leaves get, where any leaf that is alive may want to be told that it has all. */
+static int look_for_hooks(Pass *pass, PyObject *root) {
+    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, engine.watched);
+    int is_any = watched == NULL ? -1 : PyObject_IsTrue(watched);
     Py_XDECREF(watched);
-    return watched == NULL ? -1 : watched == Py_False;
+    return is_any <= 0 ? is_any : count_uses(root, &pass->uses);
 }
 
 /* run_backward(tensor, gradient, whether the graph is kept) returns whether it ran the pass: else Python has to. */
@@ -111,13 +85,14 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
     pass.current = Py_BuildValue("(LO)", (long long)--last_pass, root);
     pass.leaves = pass.current == NULL ? NULL : PyDict_New();
     int failed = 1;
-    if (pass.leaves != NULL) {
+    if (pass.leaves != NULL && look_for_hooks(&pass, root) == 0) {
         failed = run_within(&pass, root, grad) < 0;
     } else {
         Py_DECREF(grad);
     }
     waiting_free(&pass.waiting);
     Py_XDECREF(pass.leaves);
+    Py_XDECREF(pass.uses);
     Py_XDECREF(pass.current);
     Py_DECREF(root);
     return failed ? NULL : Py_NewRef(Py_True);
@@ -140,7 +115,7 @@ PyObject *configure_engine(PyObject *module, PyObject *args) {
     engine.saved = PyUnicode_InternFromString("saved");
     engine.release = PyUnicode_InternFromString("release");
     engine.outputs = PyUnicode_InternFromString("outputs");
-    engine.is_watched = PyUnicode_InternFromString("is_watched");
+    engine.watched = PyUnicode_InternFromString("watched");
     if (PyErr_Occurred() || operator_set(&engine.add, table, add) < 0) {
         return NULL;
     }

@@ -14,14 +14,16 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 5
+#define CORE_VERSION 6
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16
 /* The most things that a node keeps which is made without Python. */
-#define MOST_SAVED 4
+#define MOST_SAVED 8
 /* The most values that a gradient is computed from and by. */
 #define MOST_VALUES 24
+/* The most edges that a node has without a tuple of them. */
+#define MOST_INLINE_EDGES 3
 
 /* The fields are the slots of the Python class, and as with slots NULL is what was never set. */
 typedef struct {
@@ -32,6 +34,17 @@ typedef struct {
     PyObject *extra;
     PyObject *weak_references;
 } Tensor;
+
+/* A node of the graph, before the slots of its class. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *edges; /* as Python set them or saw them; NULL: as they are in `few` */
+    PyObject *shape;
+    PyObject *dtype;
+    PyObject *extra;
+    int64_t sequence;
+    PyObject *few[MOST_INLINE_EDGES]; /* up to the first NULL */
+} Node;
 
 /* A callable in the place of a Python function, which does the same for more arguments and knows its name and all. */
 typedef struct {
@@ -44,6 +57,7 @@ typedef struct {
 typedef struct {
     PyTypeObject *tensor;    /* the class Tensor itself: instances of subclasses go to the Python */
     PyTypeObject *array;     /* numpy.ndarray, likewise */
+    PyTypeObject *node;      /* what all nodes derive from */
     PyObject *modes;         /* the ContextVar of opwright.state */
     PyObject *dense_cpu;     /* the keys of a simple tensor in NumPy's memory */
     int64_t dense_cpu_bits;
@@ -59,16 +73,33 @@ int adopt_tensor(PyTypeObject *type);
 PyObject *wrap_simple(PyObject *array);
 PyObject *wrap_with_keys(PyObject *array, PyObject *keys);
 
-/* node.c: where the slots of a node are; `configure_recording` fills it */
-typedef struct {
-    PyTypeObject *type;
-    Py_ssize_t edges, sequence, shape, dtype, extra;
-} NodeSlots;
-
-extern NodeSlots node_slots;
-int find_node_slots(PyTypeObject *type);
+/* node.c */
+PyTypeObject *make_node_base(PyObject *module);
+PyObject *adopt_node(PyObject *module, PyObject *type);
+PyObject *track_nodes(PyObject *module, PyObject *unused);
+PyObject *before_collecting(PyObject *module, PyObject *const *args, Py_ssize_t count);
 Py_ssize_t slot_offset(PyTypeObject *type, const char *name);
-void adopt_node(PyTypeObject *type);
+
+/* slabs.c: cells of memory, all whose first words say whether they are used */
+typedef void (*CellVisitor)(PyObject *object);
+PyObject *cell_take(size_t size);
+void cell_give_back(PyObject *object);
+void cells_visit(CellVisitor visit);
+
+static inline int is_node(PyObject *object) {
+    return PyObject_TypeCheck(object, core.node);
+}
+
+/* The edges of a node, held while it runs: Python may give it others meanwhile. */
+typedef struct {
+    PyObject *const *items;
+    Py_ssize_t count;
+    PyObject *sequence;
+    PyObject *few[MOST_INLINE_EDGES];
+} Edges;
+
+int edges_hold(PyObject *node, Edges *edges);
+void edges_drop(Edges *edges);
 
 /* Return what a slot has, borrowed; NULL where it was never set. */
 static inline PyObject *slot_at(PyObject *object, Py_ssize_t offset) {
@@ -84,6 +115,8 @@ static inline void replace_slot(PyObject *object, Py_ssize_t offset, PyObject *v
 
 /* modes.c */
 int apply_modes(int64_t *keys, int *is_on);
+PyObject *take_error(void);
+void put_error(PyObject *error);
 
 /* function.c: what Stub and Kernel share */
 int function_traverse(PyObject *self, visitproc visit, void *arg);
@@ -110,12 +143,16 @@ PyObject *save_result(PyObject *result);
 PyObject *unpack(PyObject *saved);
 PyObject *configure_saving(PyObject *module, PyObject *args);
 
-/* stub.c, kernel.c, recorder.c, planned.c, viewed.c */
+/* stub.c, kernel.c, recorder.c, planned.c, viewed.c, caller.c, user_kernel.c */
 PyTypeObject *make_stub_type(PyObject *module);
 PyTypeObject *make_kernel_type(PyObject *module);
 PyTypeObject *make_recorder_type(PyObject *module);
 PyTypeObject *make_planned_type(PyObject *module);
 PyTypeObject *make_viewed_type(PyObject *module);
+PyTypeObject *make_caller_type(PyObject *module);
+PyTypeObject *make_user_kernel_type(PyObject *module);
+PyTypeObject *make_writer_type(PyObject *module);
+int array_has_base(PyObject *array);
 PyObject *configure_recording(PyObject *module, PyObject *args);
 PyObject *next_sequence(PyObject *module, PyObject *unused);
 
@@ -133,16 +170,37 @@ PyObject *operator_call(Operator *operator, PyObject *const *args, Py_ssize_t co
 
 /* gradients.c: what nodes compute without Python, and what they free */
 PyTypeObject *make_gradients_type(PyObject *module);
-int gradients_compute(PyObject *gradients, PyObject *node, PyObject *grad, PyObject *edges, PyObject **results);
+int gradients_compute(PyObject *gradients, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results);
 int gradients_release(PyObject *gradients, PyObject *node);
 
+/* plan_key.c */
+PyObject *configure_keys(PyObject *module, PyObject *classes);
+
+/* writing.c */
+PyTypeObject *make_writing_type(PyObject *module);
+PyObject *configure_writing(PyObject *module, PyObject *args);
+
+/* refreshing.c */
+PyTypeObject *make_refreshing_type(PyObject *module);
+PyObject *mark_view(PyObject *module, PyObject *view);
+PyObject *mark_views(PyObject *module, PyObject *views);
+PyObject *configure_refreshing(PyObject *module, PyObject *args);
+
+/* facts.c */
+int is_size(PyObject *object);
+int make_fact_types(PyObject *module);
+PyObject *serve_facts(PyObject *module, PyObject *args);
+
 /* wrapping.c */
+PyObject *wrap_reduced(PyObject *array);
 PyObject *wrap(PyObject *module, PyObject *array);
+PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd);
 PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *configure_wrapping(PyObject *module, PyObject *args);
 
 /* leaf.c, backward.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);
+int leaf_has_hooks(PyObject *leaf);
 PyObject *configure_leaves(PyObject *module, PyObject *args);
 PyObject *configure_engine(PyObject *module, PyObject *args);
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count);

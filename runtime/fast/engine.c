@@ -12,12 +12,11 @@ static int is_leaf(PyObject *edge) {
 
 /* Return the sequence of a node, or -1 with an exception. */
 static int64_t sequence_of(PyObject *node) {
-    PyObject *sequence = PyObject_TypeCheck(node, node_slots.type) ? slot_at(node, node_slots.sequence) : NULL;
-    if (sequence == NULL) {
+    if (!is_node(node)) {
         PyErr_Format(PyExc_TypeError, "%.200s is no node of a graph", Py_TYPE(node)->tp_name);
         return -1;
     }
-    return PyLong_AsLongLong(sequence);
+    return ((Node *)node)->sequence;
 }
 
 /* Return the sum of two gradients, either of which may be NULL or None: a new reference. */
@@ -32,16 +31,41 @@ static PyObject *sum_of(PyObject *first, PyObject *second) {
     return operator_call(&engine.add, args, 3);
 }
 
+/* Hand a leaf its whole gradient. */
+static int finish_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
+    if (((Node *)leaf)->extra == Py_None) {
+        return leaf_accumulate(leaf, grad);
+    }
+    PyObject *done = PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, grad, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* Hand a leaf its gradient where no more is to come. */
+static int finish_if_whole(const Pass *pass, PyObject *leaf) {
+    Py_ssize_t left = take_use(pass->uses, leaf);
+    if (left != 0) {
+        return left < 0 && PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *grad = Py_XNewRef(PyDict_GetItemWithError(pass->leaves, leaf));
+    int failed = grad == NULL || PyDict_DelItem(pass->leaves, leaf) < 0 || finish_leaf(pass, leaf, grad) < 0;
+    Py_XDECREF(grad);
+    return failed ? -1 : 0;
+}
+
 /* Add a gradient to a leaf's. */
-static int deliver_to_leaf(Pass *pass, PyObject *leaf, PyObject *grad) {
+static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     PyObject *known = PyDict_GetItemWithError(pass->leaves, leaf);
-    if (known == NULL) {
-        return PyErr_Occurred() ? -1 : PyDict_SetItem(pass->leaves, leaf, grad);
+    if (known == NULL && PyErr_Occurred()) {
+        return -1;
     }
     PyObject *sum = sum_of(known, grad);
-    int result = sum == NULL ? -1 : PyDict_SetItem(pass->leaves, leaf, sum);
+    int failed = sum == NULL || PyDict_SetItem(pass->leaves, leaf, sum) < 0;
     Py_XDECREF(sum);
-    return result;
+    if (failed || pass->uses == NULL) {
+        return failed ? -1 : 0;
+    }
+    return finish_if_whole(pass, leaf);
 }
 
 /* Make the list of what arrives at a node of several results, a new reference. */
@@ -96,12 +120,12 @@ static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
 
 /* Whether a gradient is what an edge to a node of one result wants. */
 static int fits(PyObject *result, PyObject *edge) {
-    if (PyTuple_CheckExact(edge) || Py_TYPE(result) != core.tensor || !PyObject_TypeCheck(edge, node_slots.type)) {
+    if (PyTuple_CheckExact(edge) || Py_TYPE(result) != core.tensor || !is_node(edge)) {
         return 0;
     }
-    PyObject *array = ((Tensor *)result)->array, *shape = slot_at(edge, node_slots.shape);
+    PyObject *array = ((Tensor *)result)->array, *shape = ((Node *)edge)->shape;
     return array != NULL && Py_TYPE(array) == core.array && shape != NULL &&
-           array_fits(array, slot_at(edge, node_slots.dtype), shape);
+           array_fits(array, ((Node *)edge)->dtype, shape);
 }
 
 /* Return a node's gradient with the shape and dtype of what it belongs to, or None: a new reference. */
@@ -155,9 +179,9 @@ static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
 
 /* Hand a node's gradients on. What goes to the one node that is taken next is kept in `next` and `next_grad`. */
 static int hand_on(
-    Pass *pass, PyObject *node, PyObject *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(edges); i++) {
-        PyObject *edge = PySequence_Fast_GET_ITEM(edges, i);
+    Pass *pass, PyObject *node, const Edges *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
+    for (Py_ssize_t i = 0; i < edges->count; i++) {
+        PyObject *edge = edges->items[i];
         if (edge == Py_None) {
             continue;
         }
@@ -204,7 +228,7 @@ static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, i
 }
 
 /* Compute a node's gradients from the one of its result: new references in `results`, which held NULL. */
-static int compute(PyObject *node, PyObject *gradients, PyObject *grad, PyObject *edges, PyObject **results) {
+static int compute(PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges, PyObject **results) {
     if (gradients != Py_None) {
         int is_done = gradients_compute(gradients, node, grad, edges, results);
         if (is_done != 0) {
@@ -213,15 +237,15 @@ static int compute(PyObject *node, PyObject *gradients, PyObject *grad, PyObject
     }
     PyObject *args[2] = {node, grad};
     PyObject *found = PyObject_VectorcallMethod(engine.apply, args, 2, NULL);
-    int failed = found == NULL || take_results(found, PySequence_Fast_GET_SIZE(edges), results, 0) < 0;
+    int failed = found == NULL || take_results(found, edges->count, results, 0) < 0;
     Py_XDECREF(found);
     return failed ? -1 : 0;
 }
 
 /* Run a node with hooks or several results, or one for which no gradient is defined: Python does it. */
-static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, PyObject *edges, PyObject **results) {
+static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, const Edges *edges, PyObject **results) {
     PyObject *found = PyObject_CallFunctionObjArgs(engine.run_uncommon, pass->current, node, grads, NULL);
-    int failed = found == NULL || take_results(found, PySequence_Fast_GET_SIZE(edges), results, 1) < 0;
+    int failed = found == NULL || take_results(found, edges->count, results, 1) < 0;
     Py_XDECREF(found);
     return failed ? -1 : 0;
 }
@@ -229,34 +253,32 @@ static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, PyObject *e
 /* Run a node and hand its gradients on, but for those that the next node gets. */
 static int run_node(Pass *pass, PyObject *node, PyObject *grads, PyObject **next, PyObject **next_grad) {
     PyObject *few[MOST_ARGUMENTS] = {NULL}, **results = few;
-    PyObject *edges = slot_at(node, node_slots.edges);
-    edges = edges == NULL ? NULL : PySequence_Fast(edges, "the edges of a node are a sequence");
-    PyObject *gradients = edges == NULL ? NULL : gradients_of(node);
+    Edges edges;
+    if (edges_hold(node, &edges) < 0) {
+        return -1;
+    }
+    PyObject *gradients = gradients_of(node);
     int failed = 1;
     if (gradients == NULL) {
         goto done;
     }
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(edges);
-    if (count > MOST_ARGUMENTS && (results = PyMem_Calloc((size_t)count, sizeof(PyObject *))) == NULL) {
+    if (edges.count > MOST_ARGUMENTS && (results = PyMem_Calloc((size_t)edges.count, sizeof(PyObject *))) == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    int is_common = slot_at(node, node_slots.extra) == Py_None && Py_TYPE(grads) == core.tensor;
-    failed = is_common ? compute(node, gradients, grads, edges, results)
-                       : run_uncommon(pass, node, grads, edges, results);
+    int is_common = ((Node *)node)->extra == Py_None && Py_TYPE(grads) == core.tensor;
+    failed = is_common ? compute(node, gradients, grads, &edges, results)
+                       : run_uncommon(pass, node, grads, &edges, results);
     failed = failed || release(pass, node, gradients) < 0 ||
-             hand_on(pass, node, edges, results, is_common ? next : NULL, next_grad) < 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
+             hand_on(pass, node, &edges, results, is_common ? next : NULL, next_grad) < 0;
+    for (Py_ssize_t i = 0; i < edges.count; i++) {
         Py_XDECREF(results[i]);
     }
     if (results != few) {
         PyMem_Free(results);
     }
 done:
-    if (edges == NULL && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_AttributeError, "edges");
-    }
-    Py_XDECREF(edges);
+    edges_drop(&edges);
     return failed ? -1 : 0;
 }
 
@@ -294,13 +316,7 @@ static int finish_leaves(Pass *pass) {
         Py_INCREF(leaf);
         Py_INCREF(grad);
         failed = PyDict_SetItem(leaves, leaf, Py_None) < 0; /* so that `grad` is held here alone */
-        if (!failed && slot_at(leaf, node_slots.extra) == Py_None) {
-            failed = leaf_accumulate(leaf, grad) < 0;
-        } else if (!failed) {
-            PyObject *done = PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, grad, NULL);
-            failed = done == NULL;
-            Py_XDECREF(done);
-        }
+        failed = failed || finish_leaf(pass, leaf, grad) < 0;
         Py_DECREF(leaf);
         Py_DECREF(grad);
     }

@@ -17,7 +17,7 @@ typedef struct {
     int64_t grad_bits;
     Operator add;
     PyObject *known_gradients; /* by class: a Gradients, or None */
-    PyObject *one, *apply, *saved, *release, *outputs, *is_watched;
+    PyObject *one, *apply, *saved, *release, *outputs, *watched;
 } Engine;
 
 extern Engine engine;
@@ -26,8 +26,13 @@ typedef struct {
     Waiting waiting;
     PyObject *leaves;  /* a dictionary: the gradient of each leaf */
     PyObject *current; /* (number, root): what Python is told of the pass */
+    PyObject *uses;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
     int frees;
 } Pass;
+
+/* uses.c */
+int count_uses(PyObject *root, PyObject **uses);
+Py_ssize_t take_use(PyObject *uses, PyObject *leaf);
 
 int pass_run(Pass *pass, PyObject *root, PyObject *grad);
 

@@ -12,7 +12,7 @@ enum Kind {
     KIND_FLOAT = 3,   /* exactly a float */
     KIND_BOOL = 4,    /* True or False */
     KIND_SAME = 5,    /* the very object: None, a dtype */
-    KIND_INTS = 6,    /* a list of ints of 64 bits */
+    KIND_INTS = 6,    /* a list of ints of 64 bits; a tuple, or a shape, is made one */
     KIND_TENSORS = 7, /* a list of Tensors */
 };
 
@@ -25,6 +25,8 @@ struct Form {
     PyObject *same;                      /* a tuple: the objects of KIND_SAME */
     PyObject *values;                    /* a tuple: what the operator is called with, but for what is given */
     PyObject *table;                     /* the operator's, from keys to kernels */
+    PyObject *result;                    /* the class that several results are returned in, a named tuple; or None */
+    Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
     int64_t known_keys;                  /* the keys looked up last … */
     PyObject *known;                     /* … and the int that they are; NULL at first */
@@ -53,12 +55,17 @@ static int fill_form(Form *form, PyObject *kinds, PyObject *places) {
     return 0;
 }
 
-/* Make a form from what Python found: `(table, values, kinds, places, same)`. */
+static Form *form_refused(const char *why) {
+    PyErr_SetString(PyExc_TypeError, why);
+    return NULL;
+}
+
+/* Make a form from what Python found: `(table, values, kinds, places, same, class of results)`. */
 Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan) {
-    PyObject *table, *values, *kinds, *places, *same;
+    PyObject *table, *values, *kinds, *places, *same, *result;
     if (!PyArg_ParseTuple(
-            plan, "O!O!O!O!O!", &PyDict_Type, &table, &PyTuple_Type, &values, &PyTuple_Type, &kinds, &PyTuple_Type,
-            &places, &PyTuple_Type, &same)) {
+            plan, "O!O!O!O!O!O", &PyDict_Type, &table, &PyTuple_Type, &values, &PyTuple_Type, &kinds, &PyTuple_Type,
+            &places, &PyTuple_Type, &same, &result)) {
         return NULL;
     }
     Py_ssize_t given = positional + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
@@ -76,6 +83,17 @@ Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan) {
     form->same = Py_NewRef(same);
     form->values = Py_NewRef(values);
     form->table = Py_NewRef(table);
+    form->result = Py_NewRef(result);
+    if (result != Py_None) {
+        PyObject *fields = PyObject_GetAttrString(result, "_fields");
+        form->results_count = fields == NULL ? -1 : PyObject_Size(fields);
+        Py_XDECREF(fields);
+        if (form->results_count < 0 || !PyType_Check(result) ||
+            !PyType_IsSubtype((PyTypeObject *)result, &PyTuple_Type)) {
+            form_free(form);
+            return PyErr_Occurred() ? NULL : form_refused("several results are a named tuple");
+        }
+    }
     if (fill_form(form, kinds, places) < 0) {
         form_free(form);
         return NULL;
@@ -88,6 +106,7 @@ void form_free(Form *form) {
     Py_XDECREF(form->same);
     Py_XDECREF(form->values);
     Py_XDECREF(form->table);
+    Py_XDECREF(form->result);
     Py_XDECREF(form->known);
     PyMem_Free(form);
 }
@@ -97,6 +116,7 @@ int form_traverse(Form *form, visitproc visit, void *arg) {
     Py_VISIT(form->same);
     Py_VISIT(form->values);
     Py_VISIT(form->table);
+    Py_VISIT(form->result);
     return 0;
 }
 
@@ -125,11 +145,11 @@ static int is_short_int(PyObject *value) {
 }
 
 static int is_list_of_ints(PyObject *value) {
-    if (!PyList_CheckExact(value)) {
+    if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value) && !is_size(value)) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
-        if (!is_short_int(PyList_GET_ITEM(value, i))) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+        if (!is_short_int(PySequence_Fast_GET_ITEM(value, i))) {
             return 0;
         }
     }
@@ -216,7 +236,8 @@ static PyObject *look_up(Form *form, int64_t keys) {
     return Py_XNewRef(PyDict_GetItemWithError(form->table, form->known));
 }
 
-/* Call the kernel with every argument of the operator. Lists among the defaults are new for each call. */
+/* Call the kernel with every argument of the operator. Lists among the defaults are new for each
+ * call, and what is given as a tuple becomes one. */
 static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const *args) {
     PyObject *stack[MOST_ARGUMENTS + 1];
     PyObject *copies[MOST_ARGUMENTS];
@@ -230,9 +251,9 @@ static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const
         values[form->places[i]] = args[i];
     }
     for (Py_ssize_t i = 0; i < total; i++) {
-        PyObject *value = PyTuple_GET_ITEM(form->values, i);
-        if (values[i] == value && PyList_CheckExact(value)) {
-            values[i] = PyList_GetSlice(value, 0, PyList_GET_SIZE(value));
+        int is_default = values[i] == PyTuple_GET_ITEM(form->values, i) && PyList_CheckExact(values[i]);
+        if (is_default || is_size(values[i]) || PyTuple_CheckExact(values[i])) {
+            values[i] = PySequence_List(values[i]);
             if (values[i] == NULL) {
                 goto done;
             }
@@ -247,6 +268,26 @@ done:
     return result;
 }
 
+/* Return several results as the operator's named tuple. Takes the reference; NULL is the failure of who made them. */
+static PyObject *named(const Form *form, PyObject *results) {
+    if (results == NULL || form->result == Py_None) {
+        return results;
+    }
+    PyObject *made = NULL, *given = PySequence_Tuple(results);
+    Py_DECREF(results);
+    if (given != NULL && PyTuple_GET_SIZE(given) == form->results_count) {
+        PyTypeObject *type = (PyTypeObject *)form->result;
+        made = type->tp_alloc(type, PyTuple_GET_SIZE(given));
+        for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(given); i++) {
+            PyTuple_SET_ITEM(made, i, Py_NewRef(PyTuple_GET_ITEM(given, i)));
+        }
+    } else if (given != NULL) {
+        made = PyObject_CallObject(form->result, given); /* which says what is wrong */
+    }
+    Py_XDECREF(given);
+    return made;
+}
+
 /* Call what serves these keys. Where nothing does yet, `is_served` is 0, and the Python has to find it. */
 PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode_on, int *is_served) {
     *is_served = 1;
@@ -255,7 +296,7 @@ PyObject *form_call(Form *form, PyObject *const *args, int64_t keys, int is_mode
         *is_served = PyErr_Occurred() != NULL;
         return NULL;
     }
-    PyObject *result = call_kernel(form, kernel, args);
+    PyObject *result = named(form, call_kernel(form, kernel, args));
     Py_DECREF(kernel);
     return result;
 }

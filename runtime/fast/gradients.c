@@ -114,14 +114,13 @@ static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *g
 
 /* Compute the gradients of those edges that lead anywhere: new references in `results`. Returns 0 where the Python has
  * to, and -1 with an exception; `results` then holds NULL. */
-int gradients_compute(PyObject *object, PyObject *node, PyObject *grad, PyObject *edges, PyObject **results) {
+int gradients_compute(PyObject *object, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results) {
     const Gradients *gradients = (Gradients *)object;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(edges);
-    if (gradients->formulas_count != count) {
+    if (gradients->formulas_count != edges->count) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (PySequence_Fast_GET_ITEM(edges, i) == Py_None) {
+    for (Py_ssize_t i = 0; i < edges->count; i++) {
+        if (edges->items[i] == Py_None) {
             results[i] = Py_NewRef(Py_None);
         } else {
             results[i] = compute_one(&gradients->formulas[i], node, grad);

@@ -3,13 +3,17 @@
 
 #include "loops.h"
 
+/* From how many elements on the ufunc writes to the memory itself. */
+#define LONG_WRITE 500
+
 typedef struct {
     Function base;
     Loops loops;
     Py_ssize_t total;                /* how many arguments the kernel takes */
     signed char places[MOST_OPERANDS]; /* of the operands among them */
     char takes_number[MOST_OPERANDS];
-    int is_of_arrays;
+    char takes; /* 't': simple tensors; 'a': arrays; 'r': tensors of half and bfloat16 */
+    int is_written; /* whether the first operand is written, and returned */
 } Kernel;
 
 static PyTypeObject *kernel_type = NULL;
@@ -31,7 +35,7 @@ static void kernel_dealloc(PyObject *self) {
 /* Return the array that an argument is or has, borrowed; NULL where that is no NumPy array. */
 static PyObject *array_of(const Kernel *kernel, PyObject *value) {
     PyObject *array = value;
-    if (!kernel->is_of_arrays) {
+    if (kernel->takes != 'a') {
         if (Py_TYPE(value) != core.tensor) {
             return NULL;
         }
@@ -76,16 +80,44 @@ static int read_operands(const Kernel *kernel, PyObject *const *args, Operand *o
     return 1;
 }
 
+/* Whether the first operand may be written once all is computed: it is small, and no other shares some of its memory. */
+static int may_be_written(const Kernel *kernel, const Operand *operands) {
+    for (int i = 1; i < kernel->loops.operands; i++) {
+        if (arrays_share_owner(operands[0].array, operands[i].array)) {
+            return 0;
+        }
+    }
+    return array_is_writable(operands[0].array, LONG_WRITE);
+}
+
+/* Write a new array to a small one alike, which the loop may have read. Takes the reference to the first; returns NULL, where
+ * the Python has to do it. */
+static PyObject *written(PyObject *array, PyObject *tensor) {
+    PyObject *target = ((Tensor *)tensor)->array;
+    int is_done = arrays_are_alike(target, array);
+    if (is_done) {
+        array_write(target, array);
+    }
+    Py_DECREF(array);
+    return is_done ? Py_NewRef(tensor) : NULL;
+}
+
 static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Kernel *kernel = (Kernel *)self;
     Operand operands[MOST_OPERANDS];
     PyObject *array = NULL;
-    if (names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands)) {
-        if (loops_run(&kernel->loops, operands, &array) < 0) {
+    if (names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands) &&
+        (!kernel->is_written || may_be_written(kernel, operands))) {
+        int is_reduced = kernel->takes == 'r';
+        if ((is_reduced ? loops_run_reduced : loops_run)(&kernel->loops, operands, &array) < 0) {
             return NULL;
         }
-        if (array != NULL) {
-            return kernel->is_of_arrays ? array : wrap_simple(array);
+        if (array != NULL && !kernel->is_written) {
+            return kernel->takes == 'a' ? array : is_reduced ? wrap_reduced(array) : wrap_simple(array);
+        }
+        PyObject *tensor = array == NULL ? NULL : written(array, args[0]);
+        if (tensor != NULL) {
+            return tensor;
         }
     }
     return PyObject_Vectorcall(kernel->base.function, args, flagged, names);
@@ -108,6 +140,10 @@ static int read_places(Kernel *kernel, PyObject *places) {
         }
         kernel->places[i] = (signed char)place;
     }
+    if (kernel->is_written && (kernel->takes != 't' || kernel->places[0] != 0 || kernel->takes_number[0])) {
+        PyErr_SetString(PyExc_ValueError, "the first operand is the tensor that is written");
+        return -1;
+    }
     if (arrays == 0) {
         PyErr_SetString(PyExc_ValueError, "an operand has to be an array");
         return -1;
@@ -115,18 +151,18 @@ static int read_places(Kernel *kernel, PyObject *places) {
     return 0;
 }
 
-/* Kernel(function, ufunc, places, total, kinds, is_of_arrays) */
+/* Kernel(function, ufunc, places, total, kinds, takes, is_written) */
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *ufunc, *places;
     Py_ssize_t total;
-    const char *kinds;
-    int is_of_arrays;
+    const char *kinds, *takes;
+    int is_written;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Kernel() takes its arguments by position");
         return NULL;
     }
     if (!PyArg_ParseTuple(
-            args, "OOO!nsp:Kernel", &function, &ufunc, &PyTuple_Type, &places, &total, &kinds, &is_of_arrays)) {
+            args, "OOO!nssp:Kernel", &function, &ufunc, &PyTuple_Type, &places, &total, &kinds, &takes, &is_written)) {
         return NULL;
     }
     if (PyTuple_GET_SIZE(places) > MOST_OPERANDS || total > MOST_ARGUMENTS) {
@@ -140,7 +176,8 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     made->base.call = kernel_call;
     made->base.function = Py_NewRef(function);
     made->total = total;
-    made->is_of_arrays = is_of_arrays;
+    made->takes = takes[0];
+    made->is_written = is_written;
     if (loops_init(&made->loops, ufunc, (int)PyTuple_GET_SIZE(places), kinds) < 0 || read_places(made, places) < 0) {
         Py_DECREF(made);
         return NULL;

@@ -102,7 +102,7 @@ static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     int64_t keys = bits_of(variable);
     if (keys == -1 || (keys & leaves.odd_bits) || !(keys & leaves.grad_bits) || tensor->array == NULL ||
         Py_TYPE(tensor->array) != core.array ||
-        !array_fits(tensor->array, slot_at(leaf, node_slots.dtype), slot_at(leaf, node_slots.shape)) ||
+        !array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape) ||
         !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {
         return 0;
     }
@@ -140,6 +140,11 @@ static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
     Py_XDECREF(has_it);
     Py_DECREF(lock);
     return result;
+}
+
+/* Whether a leaf ever had hooks. */
+int leaf_has_hooks(PyObject *leaf) {
+    return ((Node *)leaf)->extra != Py_None || slot_at(leaf, leaves.post_hooks) != Py_None;
 }
 
 /* Hand the whole gradient to a leaf without tensor hooks. Nobody but the caller needs `grad`. Returns -1 with an error. */

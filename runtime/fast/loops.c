@@ -4,6 +4,7 @@
 
 #define HAS_NUMPY_API
 #include "loops.h"
+#include "kernels/dense.h"
 #include "numpy_api.h"
 
 #include <fenv.h>
@@ -12,6 +13,8 @@
 #define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* From how many elements on other threads may run, as in NumPy. */
 #define LONG_LOOP 500
+/* How many elements of a reduced dtype are computed at once. */
+#define REDUCED_BLOCK 1024
 /* Ints up to here are floats without rounding. */
 #define EXACT_INT ((int64_t)1 << 53)
 
@@ -70,6 +73,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         int is_known = row >= 0 && (result == type || result == NPY_BOOL);
         loops->at[type] = (signed char)(is_known ? row : -1);
         loops->results[type] = (signed char)result;
+        loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
     loops->operands = operands;
     loops->ufunc = Py_NewRef(object);
@@ -147,19 +151,31 @@ static int prepare(const Loops *loops, const Operand *operands, Call *call) {
     return 1;
 }
 
+/* Call the loop: ours where there is one and every operand is an array. */
+static void call_loop(const Loops *loops, Call *call, npy_intp count) {
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
+    int row = loops->at[call->type], has_number = 0;
+    for (int i = 0; i < loops->operands; i++) {
+        has_number |= call->steps[i] == 0;
+    }
+    if (loops->own[call->type] != NULL && !has_number) {
+        loops->own[call->type](call->data, count);
+    } else {
+        ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+    }
+}
+
 /* Run the loop, with other threads where it is long: then the arrays must be kept. Whether no number went wrong. */
 static int run(const Loops *loops, Call *call, npy_intp count) {
-    const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
-    int row = loops->at[call->type];
     if (count <= LONG_LOOP) {
-        ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+        call_loop(loops, call, count);
         return fetestexcept(FP_ERRORS) == 0;
     }
     for (int i = 0; i < loops->operands; i++) {
         Py_XINCREF(call->arrays[i]);
     }
     PyThreadState *thread = PyEval_SaveThread();
-    ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+    call_loop(loops, call, count);
     int errors = fetestexcept(FP_ERRORS);
     PyEval_RestoreThread(thread);
     for (int i = 0; i < loops->operands; i++) {
@@ -193,4 +209,91 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     }
     *result = made;
     return PyErr_Occurred() ? -1 : 0;
+}
+
+/* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
+typedef struct {
+    const Loops *loops;
+    Reduced reduced;
+    Call call;
+    char *to;
+    int is_truth;
+} ReducedCall;
+
+/* Whether the operands are arrays of one reduced dtype that a loop can take block by block. */
+static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedCall *job) {
+    job->loops = loops;
+    job->is_truth = loops->results[NPY_FLOAT] == NPY_BOOL;
+    job->call.type = NPY_FLOAT;
+    job->call.first = (PyArrayObject *)operands[0].array;
+    if (job->call.first == NULL || loops->at[NPY_FLOAT] < 0 || !is_plain(job->call.first) ||
+        PyArray_SIZE(job->call.first) == 0 || /* whose strides the plan decides */
+        !read_reduced(PyArray_DESCR(job->call.first), &job->reduced)) {
+        return 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        job->call.arrays[i] = (PyArrayObject *)operands[i].array;
+        job->call.steps[i] = sizeof(float);
+        if (job->call.arrays[i] == NULL || !are_alike(job->call.arrays[i], job->call.first)) {
+            return 0;
+        }
+    }
+    job->call.steps[loops->operands] = job->is_truth ? 1 : sizeof(float);
+    return 1;
+}
+
+/* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */
+static int run_reduced(ReducedCall *job, npy_intp count) {
+    float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
+    int errors = 0, operands = job->loops->operands;
+    for (npy_intp start = 0; start < count; start += REDUCED_BLOCK) {
+        const npy_intp size = count - start < REDUCED_BLOCK ? count - start : REDUCED_BLOCK;
+        for (int i = 0; i < operands; i++) {
+            char *cast[2] = {PyArray_BYTES(job->call.arrays[i]) + 2 * start, (char *)rows[i]};
+            job->reduced.widen(cast, size);
+            job->call.data[i] = (char *)rows[i];
+        }
+        job->call.data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
+        feclearexcept(FP_ERRORS);
+        call_loop(job->loops, &job->call, size);
+        errors |= fetestexcept(FP_ERRORS);
+        if (!job->is_truth) {
+            char *cast[2] = {(char *)rows[operands], job->to + 2 * start};
+            job->reduced.narrow(cast, size);
+        }
+    }
+    feclearexcept(FP_ERRORS);
+    return errors;
+}
+
+/* Compute for arrays of half or bfloat16 as `loops_run` does. */
+int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result) {
+    ReducedCall job;
+    *result = NULL;
+    if (!prepare_reduced(loops, operands, &job)) {
+        return 0;
+    }
+    npy_intp count = PyArray_SIZE(job.call.first);
+    PyArray_Descr *dtype = job.is_truth ? PyArray_DescrFromType(NPY_BOOL)
+                                        : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(job.call.first));
+    PyObject *made = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, PyArray_NDIM(job.call.first), PyArray_DIMS(job.call.first), NULL, NULL, 0, NULL);
+    if (made == NULL) {
+        return -1;
+    }
+    job.to = PyArray_BYTES((PyArrayObject *)made);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_INCREF(job.call.arrays[i]);
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    int errors = run_reduced(&job, count);
+    PyEval_RestoreThread(thread);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_DECREF(job.call.arrays[i]);
+    }
+    if (errors != 0) {
+        Py_CLEAR(made);
+    }
+    *result = made;
+    return 0;
 }

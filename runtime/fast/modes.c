@@ -1,4 +1,5 @@
-/* The modes of this thread or task, `opwright.state.Modes`: bits that are added to a call's keys, those that may stay. */
+/* The modes of this thread or task, `opwright.state.Modes`: bits that are added to a call's keys, those that may stay;
+ * and the exception that waits while modes are put back. */
 
 #include "core.h"
 
@@ -45,4 +46,36 @@ int apply_modes(int64_t *keys, int *is_on) {
     }
     Py_XDECREF(modes);
     return 0;
+}
+
+/* Take the exception that is set, if any: what is put back between may not see it. */
+PyObject *take_error(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (type == NULL) {
+        return NULL;
+    }
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != NULL) {
+        (void)PyException_SetTraceback(value, trace);
+    }
+    Py_DECREF(type);
+    Py_XDECREF(trace);
+    return value;
+#endif
+}
+
+/* Set an exception again. Takes the reference; NULL sets none. */
+void put_error(PyObject *error) {
+    if (error == NULL) {
+        return;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
+#endif
 }

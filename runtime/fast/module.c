@@ -57,13 +57,19 @@ static int execute(PyObject *module) {
     }
     was_executed = 1;
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
+        add_type(module, "NodeBase", make_node_base(module)) < 0 ||
+        add_type(module, "Caller", make_caller_type(module)) < 0 ||
+        add_type(module, "Writer", make_writer_type(module)) < 0 ||
+        add_type(module, "UserKernel", make_user_kernel_type(module)) < 0 ||
         add_type(module, "Stub", make_stub_type(module)) < 0 ||
         add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
         add_type(module, "Planned", make_planned_type(module)) < 0 ||
         add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
         add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
+        add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
+        add_type(module, "Refreshing", make_refreshing_type(module)) < 0 ||
         add_type(module, "Gradients", make_gradients_type(module)) < 0 ||
-        add_type(module, "Compiled", make_compiled_type(module)) < 0) {
+        add_type(module, "Compiled", make_compiled_type(module)) < 0 || make_fact_types(module) < 0) {
         return -1;
     }
     if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
@@ -80,10 +86,19 @@ static PyMethodDef methods[] = {
     {"configure_wrapping", configure_wrapping, METH_VARARGS, "Take what `wrap` and `wrap_view` need; once."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
+    {"configure_keys", configure_keys, METH_O, "Take the classes whose objects keys of plans have as they are; once."},
+    {"configure_writing", configure_writing, METH_VARARGS, "Take the classes that plans of writes go by; once."},
+    {"configure_refreshing", configure_refreshing, METH_VARARGS, "Take what views need of opwright.autograd; once."},
+    {"mark_view", mark_view, METH_O, "Note how a view was made."},
+    {"mark_views", mark_views, METH_O, "Note how views of one call were made."},
+    {"serve_facts", serve_facts, METH_VARARGS, "Put what reads facts of arrays in the place of Tensor's own; once."},
     {"configure_saving", configure_saving, METH_VARARGS, "Take what opwright.autograd.saved does; once."},
     {"configure_leaves", configure_leaves, METH_VARARGS, "Take what leaves need of opwright.autograd; once."},
     {"configure_engine", configure_engine, METH_VARARGS, "Take what passes need of opwright.autograd; once."},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
+    {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
+    {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
+    {"track_nodes", track_nodes, METH_NOARGS, "Show the garbage collector all nodes that there are."},
     {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,26 +1,88 @@
-/* The memory of nodes: classes of generated nodes have slots and nothing else, so that their instances are freed here,
- * and made again from a free list for each size. The classes stay Python's. */
+/* NodeBase: what all nodes of the graph have, and the memory of those whose classes are generated.
+ *
+ * The classes stay Python's. Instances of an adopted class, which has slots and nothing else, are not shown to the
+ * garbage collector: it would visit each of a large graph several times while that is made, and references free them all
+ * but for what users tie into a cycle. So the collector gets to see them where such a cycle may be (hooks, recorded
+ * gradients of leaves), before each of its full runs, and when there are very many. */
 
 #include "core.h"
 
-NodeSlots node_slots = {0};
+/* How many nodes the collector does not know of, at most: it looks at everything after about as many new objects. */
+#define MOST_UNTRACKED 131072
 
-#define MOST_FREE 64
-#define MOST_SLOTS 12
+static Py_ssize_t untracked = 0;
 
-/* Nodes that are free, linked by their first slot, by how many slots they have. */
-static PyObject *free_nodes[MOST_SLOTS + 1];
-static int free_counts[MOST_SLOTS + 1];
+/* The sequence of nodes that are being freed. */
+#define COUNTED INT64_MIN
 
-static PyObject **slots_of(PyObject *node) {
-    return (PyObject **)((char *)node + sizeof(PyObject));
+static int node_traverse(PyObject *self, visitproc visit, void *arg) {
+    Node *node = (Node *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(node->edges);
+    Py_VISIT(node->shape);
+    Py_VISIT(node->dtype);
+    Py_VISIT(node->extra);
+    for (int i = 0; i < MOST_INLINE_EDGES; i++) {
+        Py_VISIT(node->few[i]);
+    }
+    return 0;
 }
 
-static Py_ssize_t slots_count(PyTypeObject *type) {
-    return (type->tp_basicsize - (Py_ssize_t)sizeof(PyObject)) / (Py_ssize_t)sizeof(PyObject *);
+static int node_clear(PyObject *self) {
+    Node *node = (Node *)self;
+    Py_CLEAR(node->edges);
+    Py_CLEAR(node->shape);
+    Py_CLEAR(node->dtype);
+    Py_CLEAR(node->extra);
+    for (int i = 0; i < MOST_INLINE_EDGES; i++) {
+        Py_CLEAR(node->few[i]);
+    }
+    return 0;
 }
 
-/* Free a node of an adopted class, or of a subclass, for which Python's own deallocator did its part before. */
+static void track_one(PyObject *node) {
+    if (!PyObject_GC_IsTracked(node)) {
+        PyObject_GC_Track(node);
+    }
+}
+
+static void track_all(void) {
+    if (untracked > 0) {
+        cells_visit(track_one);
+        untracked = 0;
+    }
+}
+
+/* track_nodes() */
+PyObject *track_nodes(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    track_all();
+    Py_RETURN_NONE;
+}
+
+/* before_collecting(phase, info), for `gc.callbacks`. (In C, where no signal is looked for: the collector would drop a
+ * KeyboardInterrupt.) */
+PyObject *before_collecting(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count == 2 && PyDict_Check(args[1]) && PyUnicode_Check(args[0]) &&
+        PyUnicode_CompareWithASCIIString(args[0], "start") == 0) {
+        PyObject *generation = PyDict_GetItemString(args[1], "generation");
+        if (generation != NULL && PyLong_CheckExact(generation) && PyLong_AsLong(generation) == 2) {
+            track_all();
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+/* Clear the slots that the Python classes of an adopted class define. */
+static void clear_slots(PyObject *self, PyTypeObject *adopted) {
+    for (Py_ssize_t at = sizeof(Node); at < adopted->tp_basicsize; at += (Py_ssize_t)sizeof(PyObject *)) {
+        Py_CLEAR(*(PyObject **)((char *)self + at));
+    }
+}
+
+/* Free a node of any class: for those that are not adopted Python's own deallocator did its part before. */
 static void node_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self), *adopted = type;
     while (adopted->tp_dealloc != node_dealloc) {
@@ -29,16 +91,17 @@ static void node_dealloc(PyObject *self) {
     if (type->tp_finalize != NULL && PyObject_CallFinalizerFromDealloc(self) < 0) {
         return; /* the finalizer keeps it alive */
     }
+    int is_ours = type == adopted && type != core.node;
+    if (is_ours && ((Node *)self)->sequence != COUNTED) {
+        untracked -= !PyObject_GC_IsTracked(self);
+        ((Node *)self)->sequence = COUNTED; /* the trashcan brings it here a second time */
+    }
     PyObject_GC_UnTrack(self);
     Py_TRASHCAN_BEGIN(self, node_dealloc);
-    Py_ssize_t count = slots_count(adopted);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_CLEAR(slots_of(self)[i]);
-    }
-    if (type == adopted && type->tp_finalize == NULL && free_counts[count] < MOST_FREE) {
-        slots_of(self)[0] = free_nodes[count];
-        free_nodes[count] = self;
-        free_counts[count]++;
+    (void)node_clear(self);
+    clear_slots(self, adopted);
+    if (is_ours) {
+        cell_give_back(self);
     } else {
         type->tp_free(self);
     }
@@ -47,17 +110,16 @@ static void node_dealloc(PyObject *self) {
 }
 
 static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items) {
-    Py_ssize_t count = slots_count(type);
-    if (type->tp_dealloc != node_dealloc || free_counts[count] == 0) {
-        return PyType_GenericAlloc(type, items);
+    (void)items;
+    PyObject *self = cell_take((size_t)type->tp_basicsize);
+    if (self == NULL) {
+        return NULL;
     }
-    PyObject *self = free_nodes[count];
-    free_nodes[count] = slots_of(self)[0];
-    free_counts[count]--;
-    slots_of(self)[0] = NULL;
-    (void)PyObject_Init(self, type);
-    PyObject_GC_Track(self);
-    return self;
+    if (untracked >= MOST_UNTRACKED) {
+        track_all();
+    }
+    untracked++;
+    return PyObject_Init(self, type);
 }
 
 /* Return how many slots a class defines itself. */
@@ -71,21 +133,25 @@ static Py_ssize_t own_slots(PyTypeObject *type) {
     return count;
 }
 
-/* Take a class if its instances are slots and nothing else; others stay as they are. */
-void adopt_node(PyTypeObject *type) {
+/* adopt_node(type): take a new class if its instances are slots and nothing else; others stay as they are. */
+PyObject *adopt_node(PyObject *module, PyObject *object) {
+    (void)module;
+    if (!PyType_Check(object) || !PyType_IsSubtype((PyTypeObject *)object, core.node)) {
+        PyErr_SetString(PyExc_TypeError, "adopt_node() takes a class of nodes");
+        return NULL;
+    }
+    PyTypeObject *type = (PyTypeObject *)object;
     Py_ssize_t count = 0;
-    for (PyTypeObject *base = type; base != &PyBaseObject_Type; base = base->tp_base) {
-        if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-            return;
-        }
+    for (PyTypeObject *base = type; base != core.node; base = base->tp_base) {
         count += own_slots(base);
     }
     int has_more = type->tp_dictoffset != 0 || type->tp_weaklistoffset != 0 || type->tp_itemsize != 0;
-    if (has_more || count != slots_count(type) || count < 1 || count > MOST_SLOTS || !PyType_IS_GC(type)) {
-        return;
+    Py_ssize_t bytes = (Py_ssize_t)sizeof(Node) + count * (Py_ssize_t)sizeof(PyObject *);
+    if (!has_more && type->tp_basicsize == bytes && count <= MOST_ARGUMENTS) {
+        type->tp_alloc = node_alloc;
+        type->tp_dealloc = node_dealloc;
     }
-    type->tp_alloc = node_alloc;
-    type->tp_dealloc = node_dealloc;
+    Py_RETURN_NONE;
 }
 
 /* Return the offset of a slot of a class, or -1 with an exception. */
@@ -104,15 +170,106 @@ Py_ssize_t slot_offset(PyTypeObject *type, const char *name) {
     return offset;
 }
 
-/* Take the class of all nodes. */
-int find_node_slots(PyTypeObject *type) {
-    node_slots = (NodeSlots){
-        .edges = slot_offset(type, "edges"),
-        .sequence = slot_offset(type, "sequence"),
-        .shape = slot_offset(type, "shape"),
-        .dtype = slot_offset(type, "dtype"),
-        .extra = slot_offset(type, "extra"),
-    };
-    node_slots.type = PyErr_Occurred() ? NULL : (PyTypeObject *)Py_NewRef((PyObject *)type);
-    return node_slots.type == NULL ? -1 : 0;
+static Py_ssize_t few_count(const Node *node) {
+    Py_ssize_t count = 0;
+    while (count < MOST_INLINE_EDGES && node->few[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* Hold a node's edges. Returns -1 with an exception. */
+int edges_hold(PyObject *object, Edges *edges) {
+    Node *node = (Node *)object;
+    *edges = (Edges){0};
+    if (node->edges != NULL) {
+        edges->sequence = PySequence_Tuple(node->edges);
+        if (edges->sequence == NULL) {
+            return -1;
+        }
+        edges->items = &PyTuple_GET_ITEM(edges->sequence, 0);
+        edges->count = PyTuple_GET_SIZE(edges->sequence);
+        return 0;
+    }
+    edges->count = few_count(node);
+    edges->items = edges->few;
+    for (Py_ssize_t i = 0; i < edges->count; i++) {
+        edges->few[i] = Py_NewRef(node->few[i]);
+    }
+    if (edges->count == 0) {
+        PyErr_SetString(PyExc_AttributeError, "edges");
+        return -1;
+    }
+    return 0;
+}
+
+void edges_drop(Edges *edges) {
+    Py_XDECREF(edges->sequence);
+    for (int i = 0; i < MOST_INLINE_EDGES; i++) {
+        Py_XDECREF(edges->few[i]);
+    }
+}
+
+/* Node.edges: the tuple is made when somebody first looks, and is the same from then on. */
+static PyObject *get_edges(PyObject *self, void *unused) {
+    (void)unused;
+    Node *node = (Node *)self;
+    Py_ssize_t count = few_count(node);
+    if (node->edges == NULL && count == 0) {
+        PyErr_SetString(PyExc_AttributeError, "edges");
+        return NULL;
+    }
+    if (node->edges == NULL) {
+        PyObject *made = PyTuple_New(count);
+        for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+            PyTuple_SET_ITEM(made, i, Py_NewRef(node->few[i]));
+        }
+        Py_XSETREF(node->edges, made);
+    }
+    return Py_XNewRef(node->edges);
+}
+
+static int set_edges(PyObject *self, PyObject *value, void *unused) {
+    (void)unused;
+    Node *node = (Node *)self;
+    Py_XSETREF(node->edges, Py_XNewRef(value));
+    for (int i = 0; i < MOST_INLINE_EDGES; i++) {
+        Py_CLEAR(node->few[i]);
+    }
+    return 0;
+}
+
+static PyGetSetDef node_getset[] = {
+    {"edges", get_edges, set_edges, "Where the gradients of the operands flow.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef node_members[] = {
+    {"shape", T_OBJECT_EX, offsetof(Node, shape), 0, NULL},
+    {"dtype", T_OBJECT_EX, offsetof(Node, dtype), 0, NULL},
+    {"extra", T_OBJECT_EX, offsetof(Node, extra), 0, NULL},
+    {"sequence", T_LONGLONG, offsetof(Node, sequence), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot node_slots[] = {
+    {Py_tp_doc, "What all nodes of the graph have."},
+    {Py_tp_traverse, node_traverse},
+    {Py_tp_clear, node_clear},
+    {Py_tp_dealloc, node_dealloc},
+    {Py_tp_getset, node_getset},
+    {Py_tp_members, node_members},
+    {0, NULL},
+};
+
+static PyType_Spec node_spec = {
+    .name = "opwright._fast.NodeBase",
+    .basicsize = sizeof(Node),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .slots = node_slots,
+};
+
+PyTypeObject *make_node_base(PyObject *module) {
+    core.node = (PyTypeObject *)PyType_FromModuleAndSpec(module, &node_spec, NULL);
+    return (PyTypeObject *)Py_XNewRef((PyObject *)core.node);
 }

@@ -12,6 +12,8 @@ int plan_key_ready(void) {
     return PyArray_ImportNumPyAPI();
 }
 
+static PyObject *constants = NULL; /* `configure_keys` is told */
+
 /* Words that say of what kind the next are. */
 enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST };
 
@@ -52,6 +54,27 @@ static int put_int(PlanKey *key, PyObject *value) {
     return !overflow && put(key, number);
 }
 
+/* Whether an object is a device, a memory format or another of which equal ones mean the same for ever. */
+static int is_constant(PyObject *value) {
+    for (Py_ssize_t i = 0; constants != NULL && i < PyTuple_GET_SIZE(constants); i++) {
+        if (Py_IS_TYPE(value, (PyTypeObject *)PyTuple_GET_ITEM(constants, i))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* configure_keys(classes of constants): a tuple. */
+PyObject *configure_keys(PyObject *module, PyObject *classes) {
+    (void)module;
+    if (!PyTuple_CheckExact(classes)) {
+        PyErr_SetString(PyExc_TypeError, "classes are a tuple");
+        return NULL;
+    }
+    Py_XSETREF(constants, Py_NewRef(classes));
+    Py_RETURN_NONE;
+}
+
 /* An option: None, a number, or an object that is only what it is. */
 static int put_value(PlanKey *key, PyObject *value) {
     if (value == Py_None) {
@@ -69,7 +92,7 @@ static int put_value(PlanKey *key, PyObject *value) {
         memcpy(&bits, &number, sizeof bits);
         return put(key, MARK_FLOAT) && put(key, bits);
     }
-    if (PyArray_DescrCheck(value) || PyUnicode_CheckExact(value)) {
+    if (PyArray_DescrCheck(value) || PyUnicode_CheckExact(value) || is_constant(value)) {
         key->held[key->held_count++] = value;
         return put(key, MARK_OBJECT) && put(key, (int64_t)(intptr_t)value);
     }
@@ -227,15 +250,21 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     return entry;
 }
 
-/* Read a tuple of forms, or None. Returns -1 with an exception. */
-int plan_entry_read(PlanEntry *entry, PyObject *forms) {
-    if (forms == Py_None) {
+/* Read `(forms, cast)`, or None. Returns -1 with an exception. */
+int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
+    PyObject *forms, *cast;
+    if (found == Py_None) {
         return 0;
     }
-    if (!PyTuple_CheckExact(forms) || PyTuple_GET_SIZE(forms) > MOST_RESULTS) {
-        PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few forms");
+    if (!PyArg_ParseTuple(found, "O!O", &PyTuple_Type, &forms, &cast)) {
         return -1;
     }
+    int is_tuple = PyTuple_CheckExact(cast) && PyTuple_GET_SIZE(cast) == total;
+    if (PyTuple_GET_SIZE(forms) > MOST_RESULTS || (cast != Py_None && !is_tuple)) {
+        PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few forms, and casts of all arguments");
+        return -1;
+    }
+    entry->cast = cast == Py_None ? NULL : Py_NewRef(cast);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(forms); i++) {
         entry->results_count++;
         if (read_form(&entry->results[i], PyTuple_GET_ITEM(forms, i)) < 0) {
@@ -245,16 +274,23 @@ int plan_entry_read(PlanEntry *entry, PyObject *forms) {
     return 0;
 }
 
+/* Forget the results of a new entry: calls of its key are the Python's. */
+void plan_entry_forget(PlanEntry *entry) {
+    while (entry->results_count > 0) {
+        PlannedResult *result = &entry->results[--entry->results_count];
+        Py_XDECREF(result->form);
+        Py_XDECREF(result->dtype);
+        Py_XDECREF(result->keys);
+    }
+}
+
 void plan_entry_release(PlanEntry *entry) {
     if (--entry->uses > 0) {
         return;
     }
-    for (int i = 0; i < entry->results_count; i++) {
-        Py_XDECREF(entry->results[i].form);
-        Py_XDECREF(entry->results[i].dtype);
-        Py_XDECREF(entry->results[i].keys);
-    }
+    plan_entry_forget(entry);
     Py_XDECREF(entry->held);
+    Py_XDECREF(entry->cast);
     PyMem_Free(entry->words);
     PyMem_Free(entry);
 }

@@ -6,7 +6,7 @@
 #include "core.h"
 
 #define MOST_WORDS 96
-#define MOST_RESULTS 5
+#define MOST_RESULTS 8
 #define MOST_DIMS 8
 #define PLAN_SLOTS 128 /* a power of two; half of them are used */
 #define PATIENCE 64
@@ -37,6 +37,7 @@ typedef struct {
     int count;
     int64_t *words;
     PyObject *held; /* a tuple */
+    PyObject *cast; /* a tuple of what the kernel gets in the place of each argument, None: as it is; or NULL */
     int results_count;
     PlannedResult results[MOST_RESULTS];
 } PlanEntry;
@@ -52,10 +53,15 @@ int plan_key_ready(void);
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args);
 int64_t plan_key_hash(const PlanKey *key);
 PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash);
-int plan_entry_read(PlanEntry *entry, PyObject *forms);
+int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total);
+void plan_entry_forget(PlanEntry *entry);
 void plan_entry_release(PlanEntry *entry);
 PlanEntry *plan_table_find(PlanTable *table, const PlanKey *key, int64_t hash);
 void plan_table_add(PlanTable *table, PlanEntry *entry);
 void plan_table_clear(PlanTable *table);
+
+/* answers.c */
+int answer_is_new(const PlannedResult *result, PyObject *answer, PyObject *const *values, int count);
+PyObject *answer_copied(const PlannedResult *result, PyObject *answer);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct {
     Function base;
     PyObject *kernel;
     PyObject *first; /* what the kernel is given at place -1: the module NumPy */
-    PyObject *learn; /* `learn(args)` returns the forms of a call's results, or None */
+    PyObject *learn; /* `learn(args)` returns the forms of a call's results and numbers that are cast, or None */
     PyObject *wrap;  /* `wrap(form, answer, *operands)` */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
@@ -62,7 +62,7 @@ static int remember(Planned *planned, PyObject *const *args, const PlanKey *key,
     }
     if (forms != NULL) {
         entry = plan_entry_new(key, hash);
-        if (entry != NULL && plan_entry_read(entry, forms) < 0) {
+        if (entry != NULL && plan_entry_read(entry, forms, planned->total) < 0) {
             plan_entry_release(entry);
             entry = NULL;
         }
@@ -96,11 +96,16 @@ static PyObject *passed_value(char kind, PyObject *value) {
     return arrays;
 }
 
-/* Take references to what the kernel gets. Returns how many, or -1. */
-static int pass(const Planned *planned, PyObject *const *args, PyObject **values) {
+/* Take references to what the kernel gets: arrays, options, and numbers as the plan casts them. Returns how many, or -1. */
+static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values) {
     for (int i = 0; i < planned->passed_count; i++) {
         int place = planned->passed[i];
-        values[i] = place < 0 ? Py_NewRef(planned->first) : passed_value(planned->kinds[place], args[place]);
+        PyObject *cast = place < 0 || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, place);
+        if (place < 0) {
+            values[i] = Py_NewRef(planned->first);
+        } else {
+            values[i] = cast != Py_None ? Py_NewRef(cast) : passed_value(planned->kinds[place], args[place]);
+        }
         if (values[i] == NULL) {
             while (i > 0) {
                 Py_DECREF(values[--i]);
@@ -112,33 +117,6 @@ static int pass(const Planned *planned, PyObject *const *args, PyObject **values
         }
     }
     return planned->passed_count;
-}
-
-/* Whether an answer is one of the arrays that the kernel got. */
-static int is_given(PyObject *answer, PyObject *const *values, int count) {
-    for (int i = 0; i < count; i++) {
-        if (values[i] == answer) {
-            return 1;
-        }
-        for (Py_ssize_t j = 0; PyList_CheckExact(values[i]) && j < PyList_GET_SIZE(values[i]); j++) {
-            if (PyList_GET_ITEM(values[i], j) == answer) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
-/* Whether an answer is a new array that looks as planned. */
-static int is_as_planned(const PlannedResult *result, PyObject *answer) {
-    if (Py_TYPE(answer) != core.array) {
-        return 0;
-    }
-    PyArrayObject *array = (PyArrayObject *)answer;
-    size_t size = (size_t)result->ndim * sizeof(npy_intp);
-    return (PyObject *)PyArray_DESCR(array) == result->dtype && PyArray_NDIM(array) == result->ndim &&
-           PyArray_BASE(array) == NULL && memcmp(PyArray_DIMS(array), result->dims, size) == 0 &&
-           memcmp(PyArray_STRIDES(array), result->steps, size) == 0;
 }
 
 /* Have Python lay out an answer that is not as planned. */
@@ -174,10 +152,14 @@ static PyObject *wrap_answer(const Planned *planned, const PlannedResult *result
     if (array == NULL) {
         return NULL;
     }
-    if (!is_as_planned(result, array) || is_given(array, values, count)) {
-        PyObject *made = lay_out(planned, result, array, values, count);
-        Py_DECREF(array);
-        return made;
+    if (!answer_is_new(result, array, values, count)) {
+        PyObject *copy = answer_copied(result, array);
+        if (copy == NULL) {
+            PyObject *made = PyErr_Occurred() ? NULL : lay_out(planned, result, array, values, count);
+            Py_DECREF(array);
+            return made;
+        }
+        Py_SETREF(array, copy);
     }
     PyObject *made = wrap_simple(array);
     if (made != NULL && result->keys != core.dense_cpu) {
@@ -211,7 +193,7 @@ static PyObject *wrap_answers(const Planned *planned, const PlanEntry *entry, Py
 static PyObject *serve(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
     PyObject **values = stack + 1; /* the place before is the callee's to use */
-    int count = pass(planned, args, values);
+    int count = pass(planned, entry, args, values);
     if (count < 0) {
         return NULL;
     }

@@ -1,21 +1,9 @@
 /* Recorder: a recording kernel. It calls what is below, makes the node, and gives the result its history, as the
  * generated Python kernel does in whose place it stands, which takes whatever is no plain Tensor. */
 
+#include "keeping.h"
 #include "loops.h"
-
-/* What a node keeps; `opwright.autograd.recorders` has the numbers. */
-enum Keeping {
-    KEEP_VALUE = 0,  /* an argument as it is */
-    KEEP_TENSOR = 1, /* an argument that is a Tensor, with the version of its memory */
-    KEEP_RESULT = 2, /* the result, without its history */
-};
-
-typedef struct {
-    Py_ssize_t slot;    /* the offset in the node */
-    unsigned char how;
-    signed char place;  /* of the argument */
-    signed char needed; /* the place of the tensor whose gradient needs it; -1: always */
-} Saving;
+#include "storage.h"
 
 typedef struct {
     Function base;
@@ -26,11 +14,14 @@ typedef struct {
     unsigned char edges[MOST_ARGUMENTS]; /* the places of the operands that may get a gradient */
     int savings_count;
     Saving savings[MOST_SAVED];
+    uint32_t refused; /* a bit for each argument that may have no gradient: the Python says so */
+    int output;       /* which of several results gets the history; -1: there is one */
 } Recorder;
 
 /* What `configure_recording` is told: what Python does where it is uncommon. */
 static struct {
     PyObject *record, *grad;
+    int64_t view;
 } recording = {0};
 
 static int64_t last_sequence = -1;
@@ -60,37 +51,21 @@ static void recorder_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Set a slot of a new node. Takes the reference; NULL is the failure of who made it. */
-static int set_slot(PyObject *node, Py_ssize_t offset, PyObject *value) {
-    if (value == NULL) {
-        return -1;
+/* Give a new node its edges. */
+static int set_edges(Node *node, const Recorder *recorder, PyObject *const *args) {
+    int count = recorder->edges_count;
+    PyObject **items = node->few;
+    if (count == 0 || count > MOST_INLINE_EDGES) {
+        node->edges = PyTuple_New(count);
+        if (node->edges == NULL) {
+            return -1;
+        }
+        items = &PyTuple_GET_ITEM(node->edges, 0);
     }
-    *(PyObject **)((char *)node + offset) = value;
+    for (int i = 0; i < count; i++) {
+        items[i] = Py_NewRef(edge_of(args[recorder->edges[i]]));
+    }
     return 0;
-}
-
-static PyObject *edge_of(PyObject *tensor) {
-    PyObject *edge = ((Tensor *)tensor)->edge;
-    return edge == NULL ? Py_None : edge;
-}
-
-static PyObject *saved_argument(const Saving *saving, PyObject *const *args) {
-    PyObject *value = args[saving->place];
-    if (saving->how == KEEP_VALUE) {
-        return Py_NewRef(value);
-    }
-    if (saving->needed >= 0 && edge_of(args[saving->needed]) == Py_None) {
-        return Py_NewRef(Py_None);
-    }
-    return save(value);
-}
-
-static PyObject *edges_of(const Recorder *recorder, PyObject *const *args) {
-    PyObject *edges = PyTuple_New(recorder->edges_count);
-    for (int i = 0; edges != NULL && i < recorder->edges_count; i++) {
-        PyTuple_SET_ITEM(edges, i, Py_NewRef(edge_of(args[recorder->edges[i]])));
-    }
-    return edges;
 }
 
 /* Make the node with its edges and what it saves of the arguments. */
@@ -99,11 +74,11 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     if (node == NULL) {
         return NULL;
     }
-    int failed = set_slot(node, node_slots.edges, edges_of(recorder, args));
+    int failed = set_edges((Node *)node, recorder, args);
     for (int i = 0; failed == 0 && i < recorder->savings_count; i++) {
         const Saving *saving = &recorder->savings[i];
-        if (saving->how != KEEP_RESULT) {
-            failed = set_slot(node, saving->slot, saved_argument(saving, args));
+        if (!is_of_result(saving)) {
+            failed = keep_argument(saving, node, args);
         }
     }
     if (failed) {
@@ -117,57 +92,114 @@ static PyObject *keys_with_grad(PyObject *keys) {
     return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
 }
 
-/* Give a new tensor its history. */
-static int note_history(Tensor *result, PyObject *node) {
-    if (result->array == NULL || Py_TYPE(result->array) != core.array) {
+/* Give a new tensor in NumPy's memory its history. */
+static int note_history(Tensor *result, PyObject *made) {
+    Node *node = (Node *)made;
+    PyObject *shape = array_shape(result->array), *keys = shape == NULL ? NULL : keys_with_grad(result->keys);
+    if (keys == NULL) {
+        Py_XDECREF(shape);
+        return -1;
+    }
+    node->sequence = ++last_sequence;
+    node->extra = Py_NewRef(Py_None);
+    node->shape = shape;
+    node->dtype = array_dtype(result->array);
+    Py_XSETREF(result->keys, keys);
+    Py_XSETREF(result->edge, Py_NewRef(made));
+    return 0;
+}
+
+/* Note on a view which writes to its memory its history knows of. */
+static void note_version(const Tensor *view) {
+    int overflow;
+    if (view->keys == core.dense_cpu_grad || !PyLong_CheckExact(view->keys) ||
+        !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & recording.view) ||
+        !Py_IS_TYPE(view->extra, storage_slots.extra)) {
+        return;
+    }
+    PyObject *storage = slot_at(view->extra, storage_slots.own);
+    if (storage != NULL && Py_IS_TYPE(storage, storage_slots.storage)) {
+        replace_slot(view->extra, storage_slots.seen, Py_XNewRef(slot_at(storage, storage_slots.version)));
+    }
+}
+
+/* Give a new tensor its history, unless its dtype has none. */
+static int record(Tensor *result, PyObject *node) {
+    int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
+    if (is_inexact < 0) {
         PyObject *done = PyObject_CallFunctionObjArgs(recording.record, (PyObject *)result, node, NULL);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
-    if (set_slot(node, node_slots.sequence, next_sequence(NULL, NULL)) < 0 ||
-        set_slot(node, node_slots.extra, Py_NewRef(Py_None)) < 0 ||
-        set_slot(node, node_slots.shape, array_shape(result->array)) < 0 ||
-        set_slot(node, node_slots.dtype, array_dtype(result->array)) < 0) {
+    if (is_inexact && note_history(result, node) < 0) {
         return -1;
     }
-    PyObject *keys = keys_with_grad(result->keys);
-    if (keys == NULL) {
-        return -1;
+    if (is_inexact) {
+        note_version(result);
     }
-    Py_XSETREF(result->keys, keys);
-    Py_XSETREF(result->edge, Py_NewRef(node));
     return 0;
 }
 
-static int save_results(const Recorder *recorder, PyObject *result, PyObject *node) {
+/* Return a result, borrowed, or NULL with an exception where it is no Tensor. */
+static PyObject *result_at(const Recorder *recorder, PyObject *results, int place) {
+    PyObject *found = results;
+    if (recorder->output >= 0) {
+        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && place < PySequence_Fast_GET_SIZE(results);
+        found = is_there ? PySequence_Fast_GET_ITEM(results, place) : Py_None;
+    }
+    if (PyObject_TypeCheck(found, core.tensor)) {
+        return found;
+    }
+    /* as Python says it, which looks for the array */
+    PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute 'array'", Py_TYPE(found)->tp_name);
+    return NULL;
+}
+
+static int save_results(const Recorder *recorder, PyObject *results, PyObject *node) {
     for (int i = 0; i < recorder->savings_count; i++) {
         const Saving *saving = &recorder->savings[i];
-        if (saving->how == KEEP_RESULT &&
-            set_slot(node, saving->slot, save_result(result)) < 0) {
-            return -1;
+        if (is_of_result(saving)) {
+            PyObject *result = result_at(recorder, results, saving->place);
+            if (result == NULL || keep_result(saving, node, result) < 0) {
+                return -1;
+            }
         }
     }
     return 0;
 }
 
-/* Whether every operand that may get a gradient, or is saved, is exactly a Tensor with keys. */
+/* Whether every operand that may get a gradient, or is kept, is exactly a Tensor with keys, or None, and none has a
+ * gradient that may not. */
 static int are_plain(const Recorder *recorder, PyObject *const *args) {
     for (int i = 0; i < recorder->edges_count; i++) {
         PyObject *value = args[recorder->edges[i]];
-        if (Py_TYPE(value) != core.tensor) {
+        if (Py_TYPE(value) != core.tensor && value != Py_None) {
             return 0;
         }
     }
     for (int i = 0; i < recorder->savings_count; i++) {
-        const Saving *saving = &recorder->savings[i];
-        if (saving->how == KEEP_TENSOR) {
-            Tensor *tensor = (Tensor *)args[saving->place];
-            if (Py_TYPE(tensor) != core.tensor || tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)) {
-                return 0;
-            }
+        if (!keeping_takes(&recorder->savings[i], args)) {
+            return 0;
+        }
+    }
+    for (int place = 0; recorder->refused >> place != 0; place++) {
+        PyObject *value = args[place];
+        if (recorder->refused >> place & 1 && value != Py_None &&
+            (Py_TYPE(value) != core.tensor || edge_of(value) != Py_None)) {
+            return 0;
         }
     }
     return 1;
+}
+
+/* Whether any operand gets a gradient. */
+static int is_recorded(const Recorder *recorder, PyObject *const *args) {
+    for (int i = 0; i < recorder->edges_count; i++) {
+        if (edge_of(args[recorder->edges[i]]) != Py_None) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -175,46 +207,29 @@ static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t fla
     if (names != NULL || PyVectorcall_NARGS(flagged) != recorder->total || !are_plain(recorder, args)) {
         return PyObject_Vectorcall(recorder->base.function, args, flagged, names);
     }
-    PyObject *result = PyObject_Vectorcall(recorder->below, args, flagged, NULL);
-    if (result == NULL) {
-        return NULL;
+    PyObject *results = PyObject_Vectorcall(recorder->below, args, flagged, NULL);
+    if (results == NULL || !is_recorded(recorder, args)) {
+        return results;
     }
-    if (!PyObject_TypeCheck(result, core.tensor)) { /* as Python says it, which looks for the array */
-        PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute 'array'", Py_TYPE(result)->tp_name);
-        Py_DECREF(result);
-        return NULL;
-    }
-    PyObject *node = make_node(recorder, args);
-    if (node == NULL || note_history((Tensor *)result, node) < 0 || save_results(recorder, result, node) < 0) {
-        Py_CLEAR(result);
+    PyObject *result = result_at(recorder, results, recorder->output);
+    PyObject *node = result == NULL ? NULL : make_node(recorder, args);
+    if (node == NULL || record((Tensor *)result, node) < 0 || save_results(recorder, results, node) < 0) {
+        Py_CLEAR(results);
     }
     Py_XDECREF(node);
-    return result;
+    return results;
 }
 
-/* Take `(slot, how, place, needed)` of each thing that is saved. */
 static int read_savings(Recorder *made, PyObject *savings) {
     if (PyTuple_GET_SIZE(savings) > MOST_SAVED) {
         PyErr_SetString(PyExc_ValueError, "a node that saves so much is the Python's");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(savings); i++) {
-        const char *name;
-        int how, place, needed;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(savings, i), "siii", &name, &how, &place, &needed)) {
+        Saving *saving = &made->savings[made->savings_count++];
+        if (keeping_read(saving, PyTuple_GET_ITEM(savings, i), made->node_type, made->total) < 0) {
             return -1;
         }
-        if (how < KEEP_VALUE || how > KEEP_RESULT || place < 0 || place >= made->total || needed < -1 ||
-            needed >= made->total) {
-            PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
-            return -1;
-        }
-        Py_ssize_t offset = slot_offset(made->node_type, name);
-        if (offset < 0) {
-            return -1;
-        }
-        made->savings[i] = (Saving){offset, (unsigned char)how, (signed char)place, (signed char)needed};
-        made->savings_count++;
     }
     return 0;
 }
@@ -233,20 +248,26 @@ static int read_edges(Recorder *made, PyObject *edges) {
     return 0;
 }
 
-/* Recorder(function, below, node_class, total, edges, savings) */
+/* Recorder(function, below, node_class, total, edges, savings, refused, output) */
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *below, *node_class, *edges, *savings;
     Py_ssize_t total;
+    unsigned int refused;
+    int output;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Recorder() takes its arguments by position");
         return NULL;
     }
     if (!PyArg_ParseTuple(
-            args, "OOO!nO!O!:Recorder", &function, &below, &PyType_Type, &node_class, &total, &PyTuple_Type, &edges,
-            &PyTuple_Type, &savings)) {
+            args, "OOO!nO!O!Ii:Recorder", &function, &below, &PyType_Type, &node_class, &total, &PyTuple_Type, &edges,
+            &PyTuple_Type, &savings, &refused, &output)) {
         return NULL;
     }
-    if (recording.record == NULL || total > MOST_ARGUMENTS) {
+    if (!PyType_IsSubtype((PyTypeObject *)node_class, core.node)) {
+        PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
+        return NULL;
+    }
+    if (recording.record == NULL || total > MOST_ARGUMENTS || refused >> total != 0) {
         PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
         return NULL;
     }
@@ -259,7 +280,8 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     made->below = Py_NewRef(below);
     made->node_type = (PyTypeObject *)Py_NewRef(node_class);
     made->total = total;
-    adopt_node(made->node_type);
+    made->refused = refused;
+    made->output = output;
     if (read_edges(made, edges) < 0 || read_savings(made, savings) < 0) {
         Py_DECREF(made);
         return NULL;
@@ -267,14 +289,12 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)made;
 }
 
-/* configure_recording(Node, record, GRAD) */
+/* configure_recording(record, GRAD, VIEW) */
 PyObject *configure_recording(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *node, *record, *grad;
-    if (!PyArg_ParseTuple(args, "O!OO!:configure_recording", &PyType_Type, &node, &record, &PyLong_Type, &grad)) {
-        return NULL;
-    }
-    if (find_node_slots((PyTypeObject *)node) < 0) {
+    PyObject *record, *grad;
+    long long view;
+    if (!PyArg_ParseTuple(args, "OO!L:configure_recording", &record, &PyLong_Type, &grad, &view)) {
         return NULL;
     }
     core.dense_cpu_grad = PyNumber_Or(core.dense_cpu, grad);
@@ -283,6 +303,7 @@ PyObject *configure_recording(PyObject *module, PyObject *args) {
     }
     recording.grad = Py_NewRef(grad);
     recording.record = Py_NewRef(record);
+    recording.view = view;
     Py_RETURN_NONE;
 }
 

@@ -6,7 +6,7 @@
 /* What `configure_saving` is told: what Python does, the dictionary that has the count of open blocks with hooks and its
  * name there, the class of saved results and where its slots are. */
 static struct {
-    PyObject *save, *save_result, *blocks_owner, *blocks_name;
+    PyObject *save, *save_result, *blocks_owner, *blocks_name, *zero;
     int64_t autograd_bits;
     PyTypeObject *result;
     Py_ssize_t array, instance, keys, number, storage, tangent, version, write;
@@ -25,6 +25,11 @@ static int is_saved_by_python(Tensor *tensor) {
     return count != 0 || !(keys & saving.autograd_bits);
 }
 
+/* Whether anybody counts writes to a tensor's memory, which `version_of` has looked at. */
+static int has_storage(const Tensor *tensor) {
+    return tensor->extra != Py_None && slot_at(tensor->extra, storage_slots.own) != Py_None;
+}
+
 /* Return a tensor as a node keeps it: `opwright.autograd.saved.save`. */
 PyObject *save(PyObject *tensor) {
     int by_python = is_saved_by_python((Tensor *)tensor);
@@ -34,6 +39,10 @@ PyObject *save(PyObject *tensor) {
     PyObject *version = by_python ? NULL : version_of(tensor);
     if (version == NULL) {
         return PyErr_Occurred() ? NULL : PyObject_CallOneArg(saving.save, tensor);
+    }
+    if (!has_storage((Tensor *)tensor)) {
+        Py_DECREF(version);
+        return Py_NewRef(tensor);
     }
     PyObject *saved = PyTuple_New(2);
     if (saved == NULL) {
@@ -110,6 +119,12 @@ PyObject *unpack(PyObject *saved) {
     if (Py_IS_TYPE(saved, saving.result)) {
         return unpack_result(saved);
     }
+    if (Py_TYPE(saved) == core.tensor) {
+        PyObject *version = version_of(saved);
+        int is_same = version != NULL && are_equal(version, saving.zero);
+        Py_XDECREF(version);
+        return is_same ? Py_NewRef(saved) : NULL;
+    }
     if (!PyTuple_CheckExact(saved) || PyTuple_GET_SIZE(saved) != 2) {
         return NULL;
     }
@@ -142,6 +157,7 @@ PyObject *configure_saving(PyObject *module, PyObject *args) {
     if (PyErr_Occurred()) {
         return NULL;
     }
+    saving.zero = PyLong_FromLong(0);
     saving.autograd_bits = autograd;
     saving.result = (PyTypeObject *)Py_NewRef(type);
     saving.blocks_owner = Py_NewRef(owner);

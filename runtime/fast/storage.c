@@ -104,6 +104,8 @@ PyObject *configure_storage(PyObject *module, PyObject *args) {
         .base = slot_offset(of_tensor, "base"),
         .grad = slot_offset(of_tensor, "grad"),
         .own = slot_offset(of_tensor, "storage"),
+        .seen = slot_offset(of_tensor, "seen"),
+        .creation = slot_offset(of_tensor, "creation"),
         .array = slot_offset(of_memory, "array"),
         .version = slot_offset(of_memory, "version"),
         .has_detached = slot_offset(of_memory, "has_detached"),

@@ -8,7 +8,7 @@
 /* The classes, and where their slots are: `configure_storage` fills it. */
 typedef struct {
     PyTypeObject *extra, *storage;
-    Py_ssize_t base, grad, own;                                /* of Extra; `own` is `storage` */
+    Py_ssize_t base, grad, own, seen, creation;                /* of Extra; `own` is `storage` */
     Py_ssize_t array, version, has_detached, resizable, flat; /* of Storage */
 } StorageSlots;
 

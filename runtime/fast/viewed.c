@@ -1,5 +1,5 @@
-/* Viewed: a view kernel. Where in the memory of its array a view lies depends on what a kept plan depends on. So a call of
- * a known key makes the view's array at once, and Python wraps it. Anything else is the general shim's. */
+/* Viewed: a view kernel. Where in the memory of its array a view, or each of several, lies depends on what a kept plan
+ * depends on. So a call of a known key makes the views at once. Anything else is the general shim's. */
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -13,6 +13,7 @@ typedef struct {
     PyObject *odd;  /* the bit of tensors that are not simple */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
+    int is_list; /* of views */
     PlanTable table;
 } Viewed;
 
@@ -40,26 +41,42 @@ static int is_within(PyArrayObject *array, PyArrayObject *view) {
            !(flags & NPY_ARRAY_WRITEABLE) && !PyTypeNum_ISFLEXIBLE(PyArray_TYPE(view)) && view != array;
 }
 
-/* Remember where a view lies in `array`. Returns -1 with an exception. */
-static int remember(Viewed *viewed, const PlanKey *key, PyArrayObject *array, PyObject *result) {
-    PlanEntry *entry = plan_entry_new(key, plan_key_hash(key));
-    if (entry == NULL) {
-        return -1;
-    }
+/* Note where a view lies in `array`. Returns 0 where it cannot be made again, -1 with an exception. */
+static int note(const Viewed *viewed, PlanEntry *entry, PyArrayObject *array, PyObject *result) {
     PyObject *own = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
-    if (own != NULL && Py_TYPE(own) == core.array && is_within(array, (PyArrayObject *)own)) {
-        PyArrayObject *view = (PyArrayObject *)own;
-        PlannedResult *found = &entry->results[entry->results_count++];
-        found->ndim = PyArray_NDIM(view);
+    if (own == NULL || Py_TYPE(own) != core.array || !is_within(array, (PyArrayObject *)own)) {
+        return 0;
+    }
+    PyArrayObject *view = (PyArrayObject *)own;
+    PlannedResult *found = &entry->results[entry->results_count++];
+    found->ndim = PyArray_NDIM(view);
+    if (found->ndim > 0) { /* else NumPy has no array of sizes */
         memcpy(found->dims, PyArray_DIMS(view), (size_t)found->ndim * sizeof(npy_intp));
         memcpy(found->steps, PyArray_STRIDES(view), (size_t)found->ndim * sizeof(npy_intp));
-        found->offset = PyArray_BYTES(view) - PyArray_BYTES(array);
-        found->dtype = Py_NewRef((PyObject *)PyArray_DESCR(view));
-        found->keys = PyNumber_And(((Tensor *)result)->keys, viewed->odd);
-        if (found->keys == NULL) {
+    }
+    found->offset = PyArray_BYTES(view) - PyArray_BYTES(array);
+    found->dtype = Py_NewRef((PyObject *)PyArray_DESCR(view));
+    found->keys = PyNumber_And(((Tensor *)result)->keys, viewed->odd);
+    return found->keys == NULL ? -1 : 1;
+}
+
+/* Remember where the view, or each of a list of them, lies in `array`. Returns -1 with an exception. */
+static int remember(Viewed *viewed, const PlanKey *key, PyArrayObject *array, PyObject *results) {
+    PlanEntry *entry = plan_entry_new(key, plan_key_hash(key));
+    int is_list = PyList_CheckExact(results), noted = entry == NULL ? -1 : 1;
+    Py_ssize_t count = is_list ? PyList_GET_SIZE(results) : 1;
+    for (Py_ssize_t i = 0; i < count && noted > 0; i++) {
+        PyObject *result = is_list ? PyList_GET_ITEM(results, i) : results;
+        noted = i == MOST_RESULTS ? 0 : note(viewed, entry, array, result);
+    }
+    if (noted < 0) {
+        if (entry != NULL) {
             plan_entry_release(entry);
-            return -1;
         }
+        return -1;
+    }
+    if (noted == 0) {
+        plan_entry_forget(entry);
     }
     plan_table_add(&viewed->table, entry);
     return 0;
@@ -78,16 +95,37 @@ static PyObject *view_of(PyArrayObject *array, PlannedResult *result) {
 }
 
 /* Return the tensor of a view. */
+static PyObject *make_view(const Viewed *viewed, PlannedResult *result, PyObject *base, PyArrayObject *array) {
+    PyObject *view = view_of(array, result), *made = NULL;
+    if (view != NULL) {
+        int overflow;
+        made = view_tensor(base, view, PyLong_AsLongLongAndOverflow(result->keys, &overflow) != 0);
+    }
+    if (made == NULL && view != NULL && !PyErr_Occurred()) {
+        PyObject *given[] = {NULL, base, view, result->keys};
+        made = PyObject_Vectorcall(viewed->wrap, given + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
+    Py_XDECREF(view);
+    return made;
+}
+
+/* Return the tensor of a view, or a list of those of several. */
 static PyObject *serve(const Viewed *viewed, PlanEntry *entry, PyObject *base) {
     PyObject *array = Py_NewRef(((Tensor *)base)->array);
-    PyObject *made = view_of((PyArrayObject *)array, &entry->results[0]), *result = NULL;
-    if (made != NULL) {
-        PyObject *given[] = {NULL, base, made, entry->results[0].keys};
-        result = PyObject_Vectorcall(viewed->wrap, given + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        Py_DECREF(made);
+    PyObject *made = viewed->is_list ? PyList_New(entry->results_count) : NULL;
+    if (!viewed->is_list) {
+        made = make_view(viewed, &entry->results[0], base, (PyArrayObject *)array);
+    }
+    for (int i = 0; viewed->is_list && made != NULL && i < entry->results_count; i++) {
+        PyObject *each = make_view(viewed, &entry->results[i], base, (PyArrayObject *)array);
+        if (each == NULL) {
+            Py_CLEAR(made);
+        } else {
+            PyList_SET_ITEM(made, i, each);
+        }
     }
     Py_DECREF(array);
-    return result;
+    return made;
 }
 
 static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -115,15 +153,16 @@ static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagg
     return result;
 }
 
-/* Viewed(function, kinds, wrap, odd): the first argument is the tensor that is viewed. */
+/* Viewed(function, kinds, wrap, odd, is_list): the first argument is the tensor that is viewed. */
 static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *wrap, *odd;
     const char *kinds;
+    int is_list;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Viewed() takes its arguments by position");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "OsOO!:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd)) {
+    if (!PyArg_ParseTuple(args, "OsOO!p:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd, &is_list)) {
         return NULL;
     }
     if (kinds[0] != 'T' || strlen(kinds) > MOST_ARGUMENTS) {
@@ -140,6 +179,7 @@ static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     made->odd = Py_NewRef(odd);
     made->total = (Py_ssize_t)strlen(kinds);
     memcpy(made->kinds, kinds, strlen(kinds) + 1);
+    made->is_list = is_list;
     made->table.patience = PATIENCE;
     return (PyObject *)made;
 }

@@ -10,7 +10,6 @@ static struct {
     PyObject *wrap, *wrap_view;
     PyObject *odd, *view, *odd_view; /* keys of tensors in NumPy's memory: not simple; views, simple and not */
     int64_t odd_bits, view_bits, mask;
-    Py_ssize_t seen, creation; /* slots of Extra */
     char is_known[MOST_TYPES]; /* whether tensors have the dtype, and compute in it */
 } wrapping = {0};
 
@@ -47,6 +46,11 @@ PyObject *wrap(PyObject *module, PyObject *object) {
     return PyObject_CallOneArg(wrapping.wrap, object);
 }
 
+/* Return the tensor of a row-major array of a reduced dtype or of bool, which is taken. */
+PyObject *wrap_reduced(PyObject *array) {
+    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_simple(array) : wrap_with_keys(array, wrapping.odd);
+}
+
 /* Return the keys of a view: a new reference, or NULL. */
 static PyObject *view_keys(PyObject *keys, int is_odd) {
     if (keys == core.dense_cpu || keys == core.dense_cpu_grad) {
@@ -65,37 +69,45 @@ static PyObject *make_extra(PyObject *base) {
     }
     PyObject *own = ((Tensor *)base)->extra, *root = slot_at(own, storage_slots.base);
     PyObject *version = slot_at(storage, storage_slots.version), *made = NULL;
-    if (root != NULL && version != NULL && slot_at(own, wrapping.creation) == NULL) {
+    if (root != NULL && version != NULL && slot_at(own, storage_slots.creation) == NULL) {
         made = storage_slots.extra->tp_alloc(storage_slots.extra, 0);
     }
     if (made != NULL) {
         replace_slot(made, storage_slots.own, Py_NewRef(storage));
         replace_slot(made, storage_slots.base, Py_NewRef(root == Py_None ? base : root));
         replace_slot(made, storage_slots.grad, Py_NewRef(Py_None));
-        replace_slot(made, wrapping.seen, Py_NewRef(version));
+        replace_slot(made, storage_slots.seen, Py_NewRef(version));
     }
     Py_DECREF(storage);
     return made;
 }
 
-/* wrap_view(base, array) */
-PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    (void)module;
-    PyObject *keys = NULL, *extra = NULL, *made = NULL;
-    if (count == 2 && Py_TYPE(args[0]) == core.tensor && Py_TYPE(args[1]) == core.array &&
-        is_known((PyArrayObject *)args[1]) && ((Tensor *)args[0])->array != NULL &&
-        ((Tensor *)args[0])->keys != NULL && PyLong_CheckExact(((Tensor *)args[0])->keys)) {
-        keys = view_keys(((Tensor *)args[0])->keys, !is_simple((PyArrayObject *)args[1]));
-        extra = keys == NULL ? NULL : make_extra(args[0]);
+/* Make a tensor on a view of a Tensor's array: a new reference, or NULL, without an exception for the Python to do. */
+PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd) {
+    PyObject *own = ((Tensor *)base)->keys, *made = NULL;
+    if (own == NULL || !PyLong_CheckExact(own) || ((Tensor *)base)->array == NULL) {
+        return NULL;
     }
+    PyObject *keys = view_keys(own, is_odd), *extra = keys == NULL ? NULL : make_extra(base);
     if (extra != NULL) {
-        made = wrap_with_keys(Py_NewRef(args[1]), keys);
+        made = wrap_with_keys(Py_NewRef(array), keys);
     }
     if (made != NULL) {
         Py_SETREF(((Tensor *)made)->extra, Py_NewRef(extra));
     }
     Py_XDECREF(keys);
     Py_XDECREF(extra);
+    return made;
+}
+
+/* wrap_view(base, array) */
+PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    PyObject *made = NULL;
+    if (count == 2 && Py_TYPE(args[0]) == core.tensor && Py_TYPE(args[1]) == core.array &&
+        is_known((PyArrayObject *)args[1])) {
+        made = view_tensor(args[0], args[1], !is_simple((PyArrayObject *)args[1]));
+    }
     if (made != NULL || PyErr_Occurred()) {
         return made;
     }
@@ -121,8 +133,6 @@ PyObject *configure_wrapping(PyObject *module, PyObject *args) {
         }
         wrapping.is_known[type] = (char)is_one;
     }
-    wrapping.seen = slot_offset(storage_slots.extra, "seen");
-    wrapping.creation = slot_offset(storage_slots.extra, "creation");
     wrapping.odd = PyLong_FromLongLong(simple | odd);
     wrapping.view = PyLong_FromLongLong(simple | view);
     wrapping.odd_view = PyLong_FromLongLong(simple | view | odd);

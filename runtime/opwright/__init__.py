@@ -125,10 +125,12 @@ from opwright.methods.functional import (  # type: ignore[assignment, no-redef] 
     atleast_2d,  # noqa: F401
     atleast_3d,  # noqa: F401
     block_diag,  # noqa: F401
+    broadcast_shapes,
     broadcast_tensors,  # noqa: F401
     cartesian_prod,  # noqa: F401
     chain_matmul,  # noqa: F401
     einsum,  # noqa: F401
+    lu,
     meshgrid,  # noqa: F401
     norm,  # noqa: F401
     split,  # noqa: F401
@@ -136,7 +138,9 @@ from opwright.methods.functional import (  # type: ignore[assignment, no-redef] 
     tensordot,  # noqa: F401
     unique,
     unique_consecutive,  # noqa: F401
+    unravel_index,
 )
+from opwright.methods.low_rank import pca_lowrank, svd_lowrank  # isort: skip
 from opwright.methods.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.dispatch.parts import Later as _Later  # isort: skip
 from opwright.tensors import factories as _factories  # isort: skip
@@ -146,7 +150,7 @@ for _name in _factories.METHODS:  # here, since the package that attaches other 
     setattr(Tensor, _name, _Later(Tensor, _name, _partial(_factories.method, ops.aten, _name)))
 
 if _TYPE_CHECKING:
-    from opwright import array_api, fft, linalg, nn, special
+    from opwright import array_api, fft, linalg, masked, nn, signal, special
     from opwright.amp.regions import autocast
     from opwright.amp.settings import (
         clear_autocast_cache,
@@ -197,6 +201,7 @@ __all__ = [
     "autograd",
     "bfloat16",
     "bool",
+    "broadcast_shapes",
     "can_cast",
     "cdouble",
     "cfloat",
@@ -247,10 +252,13 @@ __all__ = [
     "linalg",
     "load",
     "long",
+    "lu",
     "manual_seed",
+    "masked",
     "nn",
     "no_grad",
     "ops",
+    "pca_lowrank",
     "plugins",
     "preserve_format",
     "promote_types",
@@ -266,9 +274,11 @@ __all__ = [
     "set_printoptions",
     "set_rng_state",
     "short",
+    "signal",
     "special",
     "statically_known_true",
     "strided",
+    "svd_lowrank",
     "sym_float",
     "sym_int",
     "sym_ite",
@@ -283,6 +293,7 @@ __all__ = [
     "uint32",
     "uint64",
     "unique",
+    "unravel_index",
     "vmap",
 ]
 __all__ += _generated.__all__
@@ -290,8 +301,8 @@ __all__ += _generated.__all__
 
 # Parts that are loaded when they are first named.
 _LAZY = (
-    "_subclasses", "amp", "array_api", "cuda", "fake", "fake_profile", "fft", "func", "fx", "linalg", "nn",
-    "python_dispatch", "special", "symbolic", "testing", "utils",
+    "_subclasses", "amp", "array_api", "cuda", "fake", "fake_profile", "fft", "func", "fx", "linalg",
+    "masked", "nn", "python_dispatch", "signal", "special", "symbolic", "testing", "utils",
 )  # fmt: skip
 # Names of such parts that are public here, too: the modules that they are of.
 _LATER = {

@@ -33,7 +33,8 @@ from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
 from opwright.plans.known import KnownForms, KnownViews
-from opwright.plans.plan import Plan, cast_operands
+from opwright.plans.plan import cast_operands
+from opwright.plans.writing import Plan
 from opwright.state import active_modes
 from opwright.tensors.results import (
     known_result,
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
         check_writable,
         edges_of,
         increment_version,
-        mark_view,
-        mark_views,
         move_history,
         not_implemented,
         rebase_history,
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
         record_several,
         refuse_recording,
     )
+    from opwright.autograd.refreshing import mark_view, mark_views
     from opwright.autograd.saved import (
         Saved,
         save,
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -112,9 +112,10 @@ _LATER: Final = {
     "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
+    "opwright.autograd.refreshing": ("mark_view", "mark_views"),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version",
-        "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
+        "move_history", "not_implemented", "rebase_history", "record", "record_several",
         "refuse_recording",
     ),
     "opwright.autograd.recorders": ("records",),

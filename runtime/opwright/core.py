@@ -9,11 +9,11 @@ import os
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-__all__ = ["VERSION", "Core", "TensorBase", "compiled", "core", "fast"]
+__all__ = ["VERSION", "Caller", "Core", "NodeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 5  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 6  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -49,13 +49,32 @@ def _load() -> tuple[Any, str]:
 fast, _reason = _load()
 
 
-class _Slots:
+class _TensorSlots:
     """The slots of a Tensor."""
 
     __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
 
 
-TensorBase: Final[type] = _Slots if fast is None else fast.TensorBase
+class NodeBase:
+    """The slots of a node."""
+
+    __slots__ = ("dtype", "edges", "extra", "sequence", "shape")
+
+
+class Caller:
+    """The base of what passes calls on to a function, from a slot: none of ours stands in between."""
+
+    __slots__ = ("__call__",)
+    __call__: Callable[..., Any]
+
+    def _pass_calls_to(self, function: Callable[..., Any]) -> None:
+        """Have a function serve calls."""
+        self.__call__ = function
+
+
+TensorBase: Final[type] = _TensorSlots if fast is None else fast.TensorBase
+if fast is not None and not TYPE_CHECKING:
+    NodeBase, Caller = fast.NodeBase, fast.Caller
 
 
 def core() -> Core:

@@ -16,13 +16,19 @@ from opwright_aten.ops import linalg_eig as eig
 from opwright_aten.ops import linalg_eigh as eigh
 from opwright_aten.ops import linalg_eigvals as eigvals
 from opwright_aten.ops import linalg_eigvalsh as eigvalsh
+from opwright_aten.ops import linalg_householder_product as householder_product
 from opwright_aten.ops import linalg_inv as inv
 from opwright_aten.ops import linalg_inv_ex as inv_ex
+from opwright_aten.ops import linalg_ldl_factor as ldl_factor
+from opwright_aten.ops import linalg_ldl_factor_ex as ldl_factor_ex
+from opwright_aten.ops import linalg_ldl_solve as ldl_solve
+from opwright_aten.ops import linalg_lstsq as lstsq
 from opwright_aten.ops import linalg_lu as lu
 from opwright_aten.ops import linalg_lu_factor as lu_factor
 from opwright_aten.ops import linalg_lu_factor_ex as lu_factor_ex
 from opwright_aten.ops import linalg_lu_solve as lu_solve
 from opwright_aten.ops import linalg_matmul as matmul
+from opwright_aten.ops import linalg_matrix_exp as matrix_exp
 from opwright_aten.ops import linalg_matrix_norm as matrix_norm
 from opwright_aten.ops import linalg_matrix_power as matrix_power
 from opwright_aten.ops import linalg_matrix_rank as matrix_rank
@@ -38,6 +44,7 @@ from opwright_aten.ops import linalg_svd as svd
 from opwright_aten.ops import linalg_svdvals as svdvals
 from opwright_aten.ops import linalg_tensorinv as tensorinv
 from opwright_aten.ops import linalg_tensorsolve as tensorsolve
+from opwright_aten.ops import linalg_vander as vander
 from opwright_aten.ops import linalg_vecdot as vecdot
 from opwright_aten.ops import linalg_vector_norm as vector_norm
 
@@ -53,13 +60,19 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
+    "lstsq",
     "lu",
     "lu_factor",
     "lu_factor_ex",
     "lu_solve",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
@@ -75,6 +88,7 @@ __all__ = [
     "svdvals",
     "tensorinv",
     "tensorsolve",
+    "vander",
     "vecdot",
     "vector_norm",
 ]

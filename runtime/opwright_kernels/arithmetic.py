@@ -40,12 +40,14 @@ def floor_divide(xp: ModuleType, self: Array, other: Array, out: Array | None = 
     return _dividing(xp, xp.floor_divide, self, other, out)
 
 
+@compiled
 def remainder(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return what is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is
     divided by zero."""
     return _dividing(xp, xp.remainder, self, other, out)
 
 
+@compiled
 def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return what is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer
     is divided by zero."""
@@ -114,6 +116,7 @@ def _fill_cube(xp: ModuleType, x: Array, out: Array) -> None:
     xp.multiply(square, x, out=out)
 
 
+@compiled
 def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out: Array | None = None) -> Array:
     """Return each element held within [min, max]; NaN stays, and where min > max the result is max."""
     if min is not None and max is not None:

@@ -126,6 +126,7 @@ def _elu(out: Array, grad: Array, x: Array, below: float, scale: float, input_sc
 # Softmax, along the last dimension
 
 
+@compiled
 def softmax_gradient(grad: Array, result: Array) -> Array:
     """Return the gradient of `softmax`."""
     return _by_rows(_softmax, grad, result)
@@ -137,6 +138,7 @@ def _softmax(out: Array, grad: Array, result: Array) -> None:
     out *= result
 
 
+@compiled
 def log_softmax_gradient(grad: Array, result: Array) -> Array:
     """Return the gradient of `log_softmax`."""
     return _by_rows(_log_softmax, grad, result)
@@ -162,6 +164,7 @@ def _by_rows(fill: Callable[..., None], grad: Array, result: Array) -> Array:
 Gradients = tuple[Array | None, Array | None, Array | None]
 
 
+@compiled
 def layer_norm_gradients(
     grad: Array,
     x: Array,
@@ -235,6 +238,7 @@ def group_norm_gradients(
     return _shaped(found, x.shape), _shaped(of_weight, (-1,)), _shaped(of_bias, (-1,))
 
 
+@compiled
 def batch_norm_gradients(
     grad: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, training: bool, mask: tuple[bool, ...]
 ) -> Gradients:

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.pooling import visited, window_sizes
 
 Array = Any
 Sizes = Sequence[int]
 
 
+@compiled
 def max_pool_gradient(grad: Array, shape: Sizes, indices: Array, dims: int) -> Array:
     """Return the gradients of all windows that an element is the maximum of, added."""
     outer, inner = prod(shape[: len(shape) - dims]), prod(shape[len(shape) - dims :])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from opwright.arrays.layouts import check_countable, surely_empty
+from opwright.arrays.dtypes import FLOATING, REDUCED, as_dtype
+from opwright.arrays.layouts import check_countable, same_shape, surely_empty
+from opwright.arrays.sizes import holds
 from opwright.errors import DispatchError
+from opwright.plans.operands import NUMBERS
 
 Array = Any
 
@@ -125,11 +129,14 @@ def histogram(
     density: bool,
 ) -> tuple[Array, Array]:
     """Count the elements in each of `bins` equal parts of `range`, or of the elements' own; return also the edges."""
+    return histogram_between(xp, self, _edges(xp, self, bins, range), weight, density)
+
+
+def _edges(xp: ModuleType, self: Array, bins: int, range: Sequence[float] | None) -> Array:
     low, high = _extent(self) if range is None else range
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges = xp.linspace(low, high, bins + 1, dtype=self.dtype)
-    return histogram_between(xp, self, edges, weight, density)
+    return xp.linspace(low, high, bins + 1, dtype=self.dtype)
 
 
 def histogram_between(
@@ -146,3 +153,116 @@ def histogram_between(
     if density:
         found = found / found.sum() / (bins[1:] - bins[:-1])
     return found, bins
+
+
+def grid_edges(
+    xp: ModuleType, self: Array, bins: Sequence[int], range: Sequence[float] | None, weight: Array | None, density: bool
+) -> list[Array]:
+    """Return the edges of equal parts of each dimension's `range`, or of its elements' own (`_histogramdd_bin_edges`);
+    `self` has a point in each row."""
+    check_points(self, bins, range)
+    points = self.reshape(-1, len(bins))
+    ranges = [None if range is None else range[2 * place : 2 * place + 2] for place, _ in enumerate(bins)]
+    return [_edges(xp, points[:, place], count, ranges[place]) for place, count in enumerate(bins)]
+
+
+def unknown_grid_edges(
+    xp: ModuleType, self: Array, bins: Sequence[int], range: Sequence[float] | None, weight: Array | None, density: bool
+) -> list[Array]:
+    """Return edges without data (`_histogramdd_bin_edges`)."""
+    check_points(self, bins, range)
+    return [xp.empty_like(self, shape=(count + 1,)) for count in bins]
+
+
+def grid_counts(
+    xp: ModuleType, self: Array, bins: Sequence[int], range: Sequence[float] | None, weight: Array | None, density: bool
+) -> Array:
+    """Count the points in each cell of a grid of equal parts (`_histogramdd_from_bin_cts`)."""
+    edges = grid_edges(xp, self, bins, range, weight, density)
+    return counts_between_edges(xp, self, edges, weight, density)
+
+
+def counts_between_edges(
+    xp: ModuleType, self: Array, bins: Sequence[Array], weight: Array | None, density: bool
+) -> Array:
+    """Count the points, or sum their weights, in each cell between ascending edges of each dimension
+    (`_histogramdd_from_bin_tensors`); the last edge belongs to the last cell. With `density`, what integrates to 1."""
+    shape = [len(edges) - 1 for edges in bins]
+    points = self.reshape(-1, len(bins))
+    cells = xp.zeros(len(points), "int64")
+    is_inside = xp.ones(len(points), bool)
+    for place, edges in enumerate(bins):
+        elements = points[:, place]
+        is_inside &= (elements >= edges[0]) & (elements <= edges[-1])
+        found = xp.searchsorted(edges, elements, side="right") - 1
+        cells = cells * shape[place] + xp.clip(found, 0, shape[place] - 1)
+    weights = None if weight is None else weight.reshape(-1)[is_inside].astype("float64")
+    counts = xp.bincount(cells[is_inside], weights, minlength=math.prod(shape)).reshape(shape).astype(self.dtype)
+    if density:
+        counts = counts / counts.sum()
+        for place, edges in enumerate(bins):
+            counts = counts / (edges[1:] - edges[:-1]).reshape([-1 if at == place else 1 for at, _ in enumerate(bins)])
+    return counts
+
+
+def check_points(self: Array, bins: Sequence[Any], range: Sequence[float] | None) -> None:
+    """Raise RuntimeError unless there are bins for each dimension of the points in rows, and ranges where there are
+    any; DispatchError for dtypes other than float32 and float64, or, with edges, no floating-point numbers."""
+    if len(self.shape) < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    dtype = as_dtype(self.dtype)
+    if dtype not in FLOATING or (dtype in REDUCED and any(isinstance(each, NUMBERS) for each in bins)):
+        raise DispatchError(f"torch.histogramdd: not implemented for {dtype}: expected float32 or float64")
+    if not holds(len(bins) == self.shape[-1]):
+        raise RuntimeError(
+            f"torch.histogramdd: expected bins for each of {self.shape[-1]} dimensions, the innermost size of the "
+            f"input, but got {len(bins)}"
+        )
+    if range is not None:
+        _check_ranges(range, len(bins))
+
+
+def check_grid(
+    self: Array, bins: Sequence[Any], weight: Array | None, range: Sequence[float] | None
+) -> tuple[Any, ...]:
+    """Return how many cells a grid has along each dimension: `bins` are these numbers, or edges. Raises RuntimeError
+    where arguments do not fit together, and what `check_points` raises."""
+    check_points(self, bins, range)
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: input has dtype {self.dtype}, and weight {weight.dtype}: they should be the same"
+        )
+    if weight is not None and not same_shape(weight.shape, self.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: weight should have the shape of the input without its innermost dimension, but they "
+            f"have {list(weight.shape)} and {list(self.shape)}"
+        )
+    return tuple([_cells(self, each, place) for place, each in enumerate(bins)])
+
+
+def _cells(self: Array, bins: Any, place: int) -> Any:
+    if not isinstance(bins, NUMBERS):
+        if len(bins.shape) != 1 or bins.dtype != self.dtype:
+            raise RuntimeError(
+                f"torch.histogramdd: edges of bins should have one dimension and the dtype of the input, but those of "
+                f"dimension {place} have shape {list(bins.shape)} and dtype {bins.dtype}"
+            )
+        bins = bins.shape[0] - 1
+    if not holds(bins > 0):
+        raise RuntimeError(f"torch.histogramdd: bins must be > 0, but got {bins} for dimension {place}")
+    return bins
+
+
+def _check_ranges(range: Sequence[float], dimensions: int) -> None:
+    if len(range) != 2 * dimensions:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {dimensions}-dimensional histogram range should have {2 * dimensions} elements, "
+            f"but got {len(range)}"
+        )
+    for place, (low, high) in enumerate(zip(range[::2], range[1::2], strict=True)):
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise RuntimeError(f"torch.histogramdd: dimension {place}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {place}"
+            )

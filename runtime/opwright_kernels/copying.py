@@ -82,4 +82,4 @@ def assert_element(
 
 def same_elements(xp: ModuleType, self: Array, other: Array) -> bool:
     """Whether shapes and all elements are equal (`equal`); NaN is not equal to itself."""
-    return self.shape == other.shape and bool(xp.all(xp.equal(self, other)))
+    return self.shape == other.shape and bool(xp.equal(self, other).all())

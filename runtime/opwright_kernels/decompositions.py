@@ -32,6 +32,8 @@ def check_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
             "The factorization could not be completed because the input is not positive-definite (the leading minor "
             f"of order {order} is not positive-definite)."
         )
+    elif "ldl" in api_name:
+        text = f"The factorization could not be completed: D[{order},{order}] is zero, the input matrix is singular."
     elif "solve" in api_name:
         text = "The solver failed because the input matrix is singular."
     else:
@@ -218,14 +220,42 @@ def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tu
 
 def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """Return P, L and U with A = P @ L @ U (`linalg_lu`)."""
-    rows, columns = A.shape[-2:]
-    count = min(rows, columns)
+    rows = A.shape[-2]
     factors, pivots, order = _factored(xp, A)
     order = row_order(xp, pivots, rows) if order is None else order
-    permutation = (xp.arange(rows)[:, None] == order[..., None, :]).astype(A.dtype)
-    lower = xp.tril(factors[..., :count], -1) + xp.eye(rows, count, dtype=A.dtype)
-    upper = xp.triu(factors[..., :count, :])
-    return (permutation if pivot else xp.zeros(0, A.dtype)), lower, upper
+    return (_permutation(xp, order, A.dtype) if pivot else xp.zeros(0, A.dtype)), *_lower_and_upper(xp, factors)
+
+
+def _permutation(xp: ModuleType, order: Array, dtype: Any) -> Array:
+    return (xp.arange(order.shape[-1])[:, None] == order[..., None, :]).astype(dtype)
+
+
+def _lower_and_upper(xp: ModuleType, factors: Array) -> tuple[Array, Array]:
+    rows, columns = factors.shape[-2:]
+    count = min(rows, columns)
+    lower = xp.tril(factors[..., :count], -1) + xp.eye(rows, count, dtype=factors.dtype)
+    return lower, xp.triu(factors[..., :count, :])
+
+
+def lu_unpacked(
+    xp: ModuleType, LU_data: Array, LU_pivots: Array, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Array, Array, Array]:
+    """Return P, L and U from both in one matrix, and pivots; what is not asked for is empty (`lu_unpack`).
+
+    Raises RuntimeError for pivots that name no row.
+    """
+    rows = LU_data.shape[-2]
+    permutation = lower = upper = xp.zeros(0, LU_data.dtype)
+    if unpack_pivots:
+        pivots = xp.array(xp.broadcast_to(LU_pivots, (*LU_data.shape[:-2], LU_pivots.shape[-1])))
+        if pivots.size and not 1 <= int(pivots.min()) <= int(pivots.max()) <= rows:
+            raise RuntimeError(
+                "lu_unpack: pivots must be between 1 and LU.size(-2) inclusive: they are what lu_factor returns"
+            )
+        permutation = _permutation(xp, row_order(xp, pivots, rows), LU_data.dtype)
+    if unpack_data:
+        lower, upper = _lower_and_upper(xp, LU_data)
+    return permutation, lower, upper
 
 
 def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:

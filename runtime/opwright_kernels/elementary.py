@@ -63,6 +63,8 @@ def sinc(xp: ModuleType, self: Array) -> Array:
     one = self.dtype.type(1)
     angle = self * self.dtype.type(np.pi)
     zero = angle == 0
+    if xp is np and not zero.any():
+        return np.sin(angle) / angle
     return xp.where(zero, one, xp.sin(angle) / xp.where(zero, one, angle))
 
 
@@ -166,3 +168,10 @@ def complex_of_parts(xp: ModuleType, real: Array, imag: Array) -> Array:
 def complex_of_polar(xp: ModuleType, abs: Array, angle: Array) -> Array:
     """Return the complex numbers of these lengths and angles, which broadcast."""
     return complex_of_parts(xp, abs * xp.cos(angle), abs * xp.sin(angle))
+
+
+def mantissa_and_exponent(xp: ModuleType, self: Array) -> tuple[Array, Array]:
+    """Return fractions from 0.5 to 1 and powers of 2, whose products are the elements; 0 and what is not finite have
+    the power 0 (`frexp`)."""
+    mantissa, exponent = xp.frexp(self)
+    return mantissa, xp.where(xp.isfinite(self), exponent, 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.copying import own_copy, scalar_of
 from opwright_kernels.rules.indexing import positions_of
 from opwright_kernels.scattering import accumulate, check_positions, flattened, put_back
@@ -111,6 +112,7 @@ def take(xp: ModuleType, self: Array, index: Array) -> Array:
     return xp.take(self, index)
 
 
+@compiled
 def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     """Return the elements whose position along `dim` `index` gives, and along other dimensions the place in `index`."""
     if not index.size:
@@ -141,6 +143,7 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
     return out
 
 
+@compiled
 def positions(xp: ModuleType, self: Array) -> Array:
     """Return one row per element that is not zero, holding its index along each dimension; stored by columns, as in
     PyTorch (`nonzero`)."""
@@ -148,3 +151,12 @@ def positions(xp: ModuleType, self: Array) -> Array:
     # NumPy says nothing about the strides of empty arrays, and of dimensions of size 1.
     count = rows.shape[0]
     return rows if count > 1 and self.ndim else strided(xp, rows, rows.shape, (rows.itemsize, count * rows.itemsize))
+
+
+def first_positions(xp: ModuleType, self: Array, size: int, fill_value: int) -> Array:
+    """Return the positions of the first elements that are not zero, a row each, then rows of `fill_value`
+    (`nonzero_static`)."""
+    rows = xp.full((size, self.ndim), fill_value, "int64")
+    found = positions(xp, self)[:size]
+    rows[: len(found)] = found
+    return rows

@@ -17,6 +17,7 @@ def _reduced(losses: Array, reduction: int) -> Array:
     return losses.mean() if reduction == 1 else losses.sum()
 
 
+@compiled
 def mse_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> Array:
     """Return the squared distance."""
     distance = xp.subtract(self, target)
@@ -24,6 +25,7 @@ def mse_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> Arra
     return _reduced(distance, reduction)
 
 
+@compiled
 def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, beta: float) -> Array:
     """Return the distance, squared and divided by 2 * beta where it is below beta."""
     distance = xp.abs(xp.subtract(self, target))
@@ -37,6 +39,7 @@ def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, b
     return _reduced(distance, reduction)
 
 
+@compiled
 def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Return half the squared distance, linear in the distance from delta on."""
 

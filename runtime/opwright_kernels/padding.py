@@ -40,8 +40,15 @@ def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array
 
 def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
     """Pad with copies of the border (`replication_pad1d`, `2d`, `3d`)."""
-    inner, grown = _cropped(self, padding)
-    return xp.pad(inner, grown, mode="edge")
+    places = xp.arange
+    result = self
+    for at in range(len(padding) // 2):
+        before, after = padding[2 * at], padding[2 * at + 1]
+        if before or after:
+            size = self.shape[-1 - at]  # borders are those of the whole, though less of it may stay
+            index = xp.clip(places(-before, size + after), 0, size - 1)
+            result = xp.take(result, index, axis=self.ndim - 1 - at)
+    return result if result is not self else self.copy()
 
 
 def _cropped(self: Array, pad: Sequence[int]) -> tuple[Array, list[tuple[int, int]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy import dtype, ndarray
 
-from opwright.keys import CPU_ALONE, GRAD
+from opwright.keys import AUTOGRAD, CPU_ALONE, GRAD
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor
 
@@ -43,9 +43,13 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
             return None
         keys |= indices.keys
         arrays.append(indices.array)
-    if with_modes(keys) & ~CPU_ALONE or not all(each is None or type(each) is ndarray for each in arrays):
-        return None
-    return arrays
+    for each in arrays:
+        if each is not None and type(each) is not ndarray:
+            return None
+    left = with_modes(keys)
+    if left & GRAD and not left & AUTOGRAD:  # below what records
+        left &= ~GRAD
+    return None if left & ~CPU_ALONE else arrays
 
 
 def is_unwatched(first: Any, second: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from opwright import rules
 from opwright.arrays.dtypes import int64
 from opwright.arrays.layouts import check_countable, wrap_dim
+from opwright.core import compiled
 from opwright_kernels.shapes import diagonal, take_slice
 
 Array = Any
@@ -131,11 +132,13 @@ def triu_indices(
     return xp.stack(xp.nonzero(~_lower(xp, row, col, offset - 1)))
 
 
+@compiled
 def lower_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
     """Return the lower triangle, with 0 above a diagonal (`tril`)."""
     return xp.tril(self, _within(diagonal, self))
 
 
+@compiled
 def upper_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
     """Return the upper triangle, with 0 below a diagonal (`triu`)."""
     return xp.triu(self, _within(diagonal, self))

@@ -38,11 +38,13 @@ def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = No
     return self.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
+@compiled
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the product over `dim`."""
     return self.prod(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
+@compiled
 def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the product of all elements."""
     if xp is not np or self.dtype.kind != "f" or self.size < 4096 or not self.flags.c_contiguous:
@@ -98,6 +100,7 @@ def total_without_nan(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dty
     return xp.where(xp.isnan(self), zero, self).sum(axis=over, keepdims=keepdim)
 
 
+@compiled
 def number_of_nonzero(xp: ModuleType, self: Array, dim: Dims) -> Array:
     """Return how many elements over `dim` are not zero."""
     return xp.asarray(xp.count_nonzero(self, axis=axes(dim, self.ndim)))
@@ -296,3 +299,21 @@ def _count(self: Array, over: int | tuple[int, ...] | None) -> int:
     for axis in over:
         count *= self.shape[axis]
     return count
+
+
+def hash_of_elements(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, mode: int) -> Array:
+    """Return the exclusive or over `dim` of the elements' bits, as float64 or int64."""
+    if mode:
+        raise RuntimeError(f"hash_tensor: mode must be 0, which is the exclusive or, but got {mode}")
+    bits = self.astype(xp.float64 if self.dtype.kind not in "biu" else xp.int64, order="C").view(xp.uint64)
+    over = axes(dim, self.ndim)
+    over = (
+        range(self.ndim) if over is None else [each % self.ndim for each in ([over] if isinstance(over, int) else over)]
+    )
+    count = int(np.prod([self.shape[each] for each in over], dtype=np.int64))
+    shape = [1 if each in over else size for each, size in enumerate(self.shape) if keepdim or each not in over]
+    rows = xp.moveaxis(bits, tuple(over), tuple(range(len(over)))).reshape(count, *shape)
+    while len(rows) > 1:  # halves are put on each other: CuPy has no `bitwise_xor.reduce`
+        half = len(rows) + 1 >> 1
+        rows = xp.concatenate([rows[half:] ^ rows[: len(rows) - half], rows[len(rows) - half : half]])
+    return rows[0]

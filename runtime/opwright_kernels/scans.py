@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
+
 Array = Any
 
 
+@compiled
 def running_total(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
     """Return the sums of all elements up to each one along `dim`."""
     return xp.cumsum(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
 
 
+@compiled
 def running_product(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
     """Return the products of all elements up to each one along `dim`."""
     return xp.cumprod(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
@@ -49,7 +53,8 @@ def running_logsumexp(xp: ModuleType, self: Array, dim: int) -> Array:
     if not self.ndim:
         return self.copy()
     if self.dtype.kind == "c":
-        return _running_by_doubling(lambda first, second: _add_in_logarithms(xp, first, second), self, dim)
+        # One after the other, on CUDA too: which multiple of 2π the angles have depends on the order.
+        return _running_in_order(lambda first, second: _add_in_logarithms(xp, first, second), self, dim)
     return running(xp, xp.logaddexp, self, dim)
 
 
@@ -68,6 +73,15 @@ def running(xp: ModuleType, combine: Any, self: Array, dim: int) -> Array:
     if xp is np:
         return combine.accumulate(self, axis=dim)
     return _running_by_doubling(combine, self, dim)
+
+
+def _running_in_order(combine: Any, self: Array, dim: int) -> Array:
+    """Put each element to the sum of those before it."""
+    result = self.copy()
+    along = result.swapaxes(dim, 0)
+    for place in range(1, len(along)):
+        along[place] = combine(along[place - 1], along[place])
+    return result
 
 
 def _running_by_doubling(combine: Any, self: Array, dim: int) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from opwright.arrays.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
 from opwright.arrays.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
 from opwright.arrays.overlap import may_share
+from opwright.core import compiled
 from opwright_kernels.copying import own_copy, scalar_of
 
 Array = Any
@@ -53,6 +54,7 @@ def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: 
     return put_back(flat, target)
 
 
+@compiled
 def scatter_add(xp: ModuleType, self: Array, dim: int, index: Array, src: Array, out: Array | None = None) -> Array:
     """Return `self` with `src[i, j]` added at `[index[i, j], j]`."""
     return scatter_reduced(xp, self, dim, index, src, "sum", out)
@@ -127,6 +129,7 @@ def put_back(flat: Array, target: Array) -> Array:
 # -- One position for each slice
 
 
+@compiled
 def index_add(
     xp: ModuleType, self: Array, dim: int, index: Array, source: Array, alpha: Any, out: Array | None = None
 ) -> Array:

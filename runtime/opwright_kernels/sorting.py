@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright_kernels.approximation import in_rows
 from opwright_kernels.indexing import take_along
 from opwright_kernels.scans import running
@@ -33,6 +34,7 @@ def sort_stable(xp: ModuleType, self: Array, stable: bool | None, dim: int, desc
     return sort(xp, self, dim, descending)
 
 
+@compiled
 def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     """Return the first `k` elements that `sort` would give, and where each stood."""
     if not self.ndim:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import float32, float64, int64
+from opwright.arrays.dtypes import float32, float64, int64, uint8
 from opwright_kernels.windows import has_channels_last
 
 Array = Any
@@ -45,6 +45,20 @@ def upsample_cubic(
     return _resized(xp, self, output_size, scales, lambda *size: _cubic(xp, align_corners, *size))
 
 
+def upsample_linear_antialiased(
+    xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
+) -> Array:
+    """Interpolate linearly, by triangles as wide as the image shrinks."""
+    return _resized(xp, self, output_size, scales, lambda *size: _spread(xp, _triangle, 1, align_corners, *size))
+
+
+def upsample_cubic_antialiased(
+    xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
+) -> Array:
+    """Convolve with cubics as wide as the image shrinks."""
+    return _resized(xp, self, output_size, scales, lambda *size: _spread(xp, _bump, 2, align_corners, *size))
+
+
 def _resized(
     xp: ModuleType, self: Array, output_size: Sizes, scales: Sequence[float | None], taps: Callable[..., Taps]
 ) -> Array:
@@ -58,6 +72,8 @@ def _resized(
 
 
 def _along(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
+    if self.dtype == uint8 and taps[0][1] is not None:
+        return _along_bytes(xp, self, dim, taps)
     total = None
     for index, weight in taps:
         part = xp.take(self, index, axis=dim)
@@ -65,6 +81,19 @@ def _along(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
             part *= weight.reshape(-1, *(1,) * (self.ndim - dim - 1))
         total = part if total is None else xp.add(total, part, out=total)
     return total
+
+
+def _along_bytes(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
+    """Return sums with weights of 15 bits, rounded after each dimension, as PyTorch has them for bytes."""
+    weights = xp.stack([weight for _, weight in taps])
+    most, bits = float(weights.max()), 0
+    while bits < 22 and int(0.5 + most * (1 << bits + 1)) < 1 << 15:
+        bits += 1
+    whole = xp.trunc(weights * (1 << bits) + xp.where(weights < 0, -0.5, 0.5)).astype(int64)
+    total = 1 << bits >> 1
+    for (index, _), weight in zip(taps, whole, strict=True):
+        total = total + xp.take(self, index, axis=dim) * weight.reshape(-1, *(1,) * (self.ndim - dim - 1))
+    return xp.clip(total >> bits, 0, 255).astype(self.dtype)
 
 
 def _step(size: int, wanted: int, scale: float | None, dtype: Any) -> Any:
@@ -113,3 +142,40 @@ def _inner(distance: Array) -> Array:
 def _outer(distance: Array) -> Array:
     """Return the weight of an element from 1 to 2 away."""
     return ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC
+
+
+def _spread(
+    xp: ModuleType,
+    filter: Callable[..., Array],
+    reach: int,
+    align_corners: bool,
+    size: int,
+    wanted: int,
+    scale: float | None,
+    dtype: Any,
+) -> Taps:
+    """Return the elements within `reach` of each place, in steps of the result where these are the longer."""
+    if align_corners:
+        step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        step = 1 / scale if scale is not None and scale > 0 else size / wanted
+    widened = max(step, 1.0)
+    centre = step * (xp.arange(wanted) + 0.5)
+    first = xp.maximum((centre - reach * widened + 0.5).astype(int64), 0)
+    count = xp.minimum((centre + reach * widened + 0.5).astype(int64), size) - first
+    numbers = xp.arange(int(count.max()))[:, None]
+    weights = xp.where(numbers < count, filter(xp, xp.abs(numbers + first - centre + 0.5) / widened), 0.0)
+    total = weights.sum(0)
+    weights = (weights / xp.where(total == 0, 1.0, total)).astype(dtype)
+    return list(zip(xp.minimum(first + numbers, size - 1), weights, strict=True))
+
+
+def _triangle(xp: ModuleType, distance: Array) -> Array:
+    return xp.maximum(1 - distance, 0.0)
+
+
+def _bump(xp: ModuleType, distance: Array) -> Array:
+    """Return the cubic whose free coefficient is -1/2, as filters that widen have it."""
+    inner = (1.5 * distance - 2.5) * distance * distance + 1
+    outer = ((-0.5 * distance + 2.5) * distance - 4) * distance + 2
+    return xp.where(distance < 1, inner, xp.where(distance < 2, outer, 0.0))

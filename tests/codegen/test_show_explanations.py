@@ -28,6 +28,7 @@ MADE = {
     | {"unknown-convention", "unknown-launch-key", "unknown-grid"},  # of `read.native` and `read.launch`
     "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"},
     "formula/limits.py": {"not-allowed"},
+    "bindings/family_calls.py": {"batch-form", "blocks-form"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),
         *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),

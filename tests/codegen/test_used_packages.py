@@ -10,7 +10,9 @@ from pipeline import Run, assert_refused, generate_project, imported, new_namesp
 
 import opwright
 from opwright.autograd import gradcheck
+from opwright.dispatch.registry import registry
 from opwright_codegen.cli import main
+from opwright_codegen.kernels.used_packages import UsedPackage
 
 SCHEMAS = """
 - func: {0}::scaled(Tensor self, Tensor factor) -> Tensor
@@ -159,6 +161,15 @@ def test_show_knows_the_operators_of_used_packages(
         assert "  declared  schemas/" in shown and "  package   opwright_aten\n" in shown and "  kernels_cpu/" in shown
     assert main(["show", "softmx"]) == 1
     assert "did you mean 'softmax'?" in capsys.readouterr().err
+
+
+def test_declarations_are_read_as_they_are_made() -> None:
+    """Those of out variants too, which are declared with their operators."""
+    read = {each.name: each.schema for each in UsedPackage("opwright_aten").declarations().operators}
+    made = {name: operator for name, operator in registry.operators.items() if name.startswith("aten::")}
+    home = opwright.ops.aten.add.out.home
+    own = {name[6:]: f"{name[6:]}{each.declaration}" for name, each in made.items() if each.home is not None}
+    assert home is not None and read == own
 
 
 def test_one_mistake_is_reported_once(

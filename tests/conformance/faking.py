@@ -38,7 +38,13 @@ DATA_CHECKS = {
     "invalid Poisson rate": "poisson",
     "invalid multinomial distribution": "multinomial",
     "probability tensor contains": "multinomial",
-    "is not finite": "histc histogram",
+    "is not finite": (
+        "histc histogram histogramdd histogramdd.int_bins _histogramdd_bin_edges _histogramdd_from_bin_cts"
+    ),
+    "pivots must be between": "lu_unpack",
+    "does not have full rank": "linalg_lstsq",
+    "weights cannot be negative": "cov",
+    "weights sum to zero": "cov",
     "repeats must not be negative": "repeat_interleave",
     "repeats do not add up": "repeat_interleave",
     "1-d non-negative integral inputs": "bincount",

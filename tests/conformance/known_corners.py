@@ -10,7 +10,7 @@ from sampling import Sample
 _DECOMPOSITIONS = (
     "_?linalg_(check_errors|cholesky|cond|det|eig|eigh|eigvals|eigvalsh|householder_product|inv|ldl|lstsq|lu|matrix_exp"
     "|matrix_power|matrix_rank|pinv|qr|slogdet|solve|svd|svdvals|tensorinv|tensorsolve).*|cholesky.*|_?det|logdet|slogdet"
-    "|(matrix_exp|matrix_power|inverse|pinverse|qr|svd|lu_unpack|triangular_solve|geqrf|orgqr|ormqr|nuclear_norm).*"
+    "|(matrix_exp|matrix_power|inverse|pinverse|qr|svd|lu_unpack|_lu_with_info|lu_solve|triangular_solve|geqrf|orgqr|ormqr|nuclear_norm).*"
 )
 
 # Operators whose corners are not drawn, and why.
@@ -157,8 +157,12 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     ),
     Known("binary_cross_entropy", "tangent 0: values", "PyTorch's tangent is not bounded as its gradient is"),
     Known("prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self"),
+    Known("linalg_vander", "gradient 0|tangent 0", "as cumprod, of which it is made"),
+    Known("gradient[.]tensor.*", "tangent", _TERMS),
     Known("(cumprod_?|vander)", "tangent 0", "PyTorch divides by elements, and gives NaN for what is not finite"),
     Known("_?logcumsumexp", "tangent 0", "PyTorch's weights are 0/0 where an element is infinite"),
+    Known("_upsample_bi(linear|cubic)2d_aa.*", "(inf|nan)", "a weight of 0 leaves out what is not finite in PyTorch"),
+    Known("_softmax_backward_data", "nan not inf", "infinite terms of both signs are added in another order"),
 )
 
 

@@ -11,17 +11,20 @@ import samples_arithmetic
 import samples_bags
 import samples_convolution
 import samples_creation
+import samples_factors
 import samples_indexing
 import samples_linear_algebra
 import samples_losses
 import samples_nn
 import samples_normalization
+import samples_numerics
 import samples_places
 import samples_pointwise
 import samples_pooling
 import samples_random
 import samples_rearranging
 import samples_reductions
+import samples_segments
 import samples_shapes
 import samples_sorting
 import samples_special
@@ -39,6 +42,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_special.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_linear_algebra.SAMPLES,
+    **samples_factors.SAMPLES,
+    **samples_numerics.SAMPLES,
     **samples_spectra.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
@@ -55,6 +60,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_segments.SAMPLES,
     **samples_random.SAMPLES,
 }
 

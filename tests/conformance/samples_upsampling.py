@@ -71,4 +71,6 @@ SAMPLES: dict[str, Samples] = {
     **both("upsample_bilinear2d", 2, False, True),
     **both("upsample_trilinear3d", 3, False, True),
     **both("upsample_bicubic2d", 2, False, True),
+    **both("_upsample_bilinear2d_aa", 2, False, True),
+    **both("_upsample_bicubic2d_aa", 2, False, True),
 }

@@ -194,7 +194,7 @@ SAMPLES: dict[str, Samples] = {
 COPIED = (
     "alias", "as_strided", "detach", "diagonal", "expand", "permute", "_reshape_alias", "select.int", "slice.Tensor",
     "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view_as_complex",
-    "view_as_real", "view", "view.dtype",
+    "view_as_real", "view", "view.dtype", "split.Tensor", "split_with_sizes", "unbind.int",
 )  # fmt: skip
 
 for _name in COPIED:

@@ -43,7 +43,7 @@ NO_TANGENTS = {
     **dict.fromkeys(
         ["grid_sampler_2d", "grid_sampler_3d", "_pdist_forward", "_ctc_loss", "_embedding_bag"], NONE_THERE
     ),
-    **dict.fromkeys(["igamma", "igammac"], NONE_THERE),
+    **dict.fromkeys(["igamma", "igammac", "ormqr"], NONE_THERE),
     **dict.fromkeys(["as_strided_scatter", "cholesky_inverse", "cholesky_solve"], "PyTorch's differ (see DIFFERENT)"),
     **dict.fromkeys(["fmax", "fmin"], "PyTorch's differ (see DIFFERENT_TANGENTS)"),
     "conj_physical_": "compared as _conj_physical",

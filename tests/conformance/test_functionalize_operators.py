@@ -30,7 +30,7 @@ UNINITIALISED = (
     "empty.memory_format", "empty_strided", "empty_permuted", "empty_like", "new_empty", "new_empty_strided",
 )  # fmt: skip
 # On arrays where nobody looks at the steps, and by operators else: sums are taken in another order.
-ROUNDED = ("scaled_dot_product_attention",)
+ROUNDED = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
 # Where the functional call says or does something else, and why: parts of problems, by operator.
 KNOWN = {
     "float_power_.Tensor": "size of tensor",  # which of two errors comes first

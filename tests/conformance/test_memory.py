@@ -15,7 +15,6 @@ pytestmark = pytest.mark.oracle
 
 # What takes more, and why.
 KNOWN = {
-    "add of half": "computed in float32: three arrays of twice the size",
     "interpolate": "rows and columns are mixed one after the other",
 }
 SLACK = 1_000_000  # bytes, of blocks that are computed at once

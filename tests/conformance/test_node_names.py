@@ -23,7 +23,7 @@ WITHOUT = (
     "histogram.bin_ct", "linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor",
     "logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor", "bernoulli.p", "normal_functional",
     "floor_divide", "floor_divide.Scalar", "detach_copy", "binomial", "bincount", "remainder.Scalar_Tensor", "copy",
-    "scatter.reduce", "scatter.value_reduce", "_ctc_loss_backward",
+    "scatter.reduce", "scatter.value_reduce", "_ctc_loss_backward", "linalg_ldl_solve",
 )  # fmt: skip
 DIFFERENT = {
     "numpy_T": "a composite in PyTorch, of permute",

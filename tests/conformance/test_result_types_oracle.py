@@ -55,6 +55,10 @@ def callables(name: str) -> Iterator[tuple[str, Call, Call]]:
             yield where, getattr(mine, attribute), getattr(other, attribute)
 
 
+# A list among several results stays one; PyTorch's Python function makes a tuple of it.
+LISTS = ("histogramdd.TensorList_bins",)
+
+
 def test_types_of_results() -> None:
     found = []
     for name in SAMPLES:
@@ -66,7 +70,7 @@ def test_types_of_results() -> None:
                     result_type(f, one.args, one.kwargs, to) for f, to in ((ours, to_opwright), (theirs, to_torch))
                 ]
                 if None not in types:
-                    if types[0] != types[1]:
+                    if types[0] != types[1] and name not in LISTS:
                         found.append(f"{where} {name}{one}: {types[0]}, not {types[1]}")
                     break
     assert not found, f"{len(found)}\n" + "\n".join(found)

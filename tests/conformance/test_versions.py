@@ -39,6 +39,7 @@ OTHERWISE: dict[str, str] = {
     "nanmean.out": "PyTorch counts twice",
     "svd.U": "PyTorch counts what it does on the way to V, too",
     "native_batch_norm.out": "a composite, which counts what it writes to the running statistics",
+    "_batch_norm_with_update": "likewise",
     "rrelu_with_noise": "a composite, which counts what it writes to the noise",
     "rrelu_with_noise_": "a composite, which counts what it writes to the noise",
     "mT": "of no dimension a view as well; PyTorch gives the tensor itself, with a warning",

@@ -26,6 +26,8 @@ LOOPS = {
     "histc": "the range of the bins is that of a sample's own elements",
     "histogram.bin_ct": "as histc",
     "histogram.bins_tensor": "edges of bins differ from sample to sample",
+    "_histogramdd_from_bin_cts": "as histc",
+    "_histogramdd_from_bin_tensors": "as histogram.bins_tensor",
     "multi_margin_loss": "old, rare, and over classes that each row has its own of",
     "multilabel_margin_loss_forward": "as multi_margin_loss: labels end where a row says",
 }

@@ -132,7 +132,8 @@ SHELL = {
 # Blocks that are run elsewhere, by the test that is named.
 RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
-    "opwright generate\npython use_torch.py": "tests/documentation/test_torch_page.py, where PyTorch is",
+    "opwright build\n": "tests/doors/test_jax_native.py, where JAX is",
+    "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",
     ".venv/bin/opwright new": ".ci/run, and tests/test_new_project.py",

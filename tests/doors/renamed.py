@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from examples_in_torch import batched
 
 ROOT = Path(__file__).parents[2]
 FILES = ("pointwise", "unary", "comparisons", "reductions", "activations", "losses", "shapes", "linear_algebra")
@@ -34,8 +35,9 @@ KNOWN = {
 }
 
 
-def write_project(folder: Path) -> None:
-    """Write schema files whose operators are `renamed::…`, with their derivatives."""
+def write_project(folder: Path, framework: str = "torch") -> None:
+    """Write schema files whose operators are `renamed::…`, with their derivatives, and settings that give them to a
+    framework."""
     names = set()
     for each in FILES:
         text = (ROOT / "schemas" / f"{each}.yaml").read_text(encoding="utf-8")
@@ -50,7 +52,7 @@ def write_project(folder: Path) -> None:
     (folder / "pyproject.toml").write_text(
         f'[tool.opwright]\nschemas = {[f"{each}.yaml" for each in FILES]!r}\ntags = "tags.yaml"\n'
         'derivatives = "derivatives.yaml"\noutput = "renamed_ops"\nkernels = ["opwright_kernels"]\n'
-        'bindings = ["torch"]\n'
+        f'bindings = ["{framework}"]\n'
     )
 
 
@@ -104,6 +106,9 @@ def _is_served(operator: Any, sample: Any, torch: Any) -> bool:
     return not any(isinstance(each, torch.Tensor) and not each.isfinite().all() for each in results)
 
 
+NOT_BATCHED = ("is_conj", "is_neg")  # which return no tensors
+
+
 def _is_differentiable(torch: Any, operator: Any) -> bool:
     found: bool = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "Autograd")
     return found
@@ -126,7 +131,13 @@ def check(torch: Any, operator: Any, args: tuple[Any, ...], kwargs: dict[str, An
     positional = tuple([tensor(torch, each, needs) for each in args])
     named = {name: tensor(torch, each, needs) for name, each in kwargs.items()}
     result = torch.library.opcheck(operator, positional, named, raise_exception=False)
-    return {test: f"{type(found).__name__}: {found}"[:400] for test, found in result.items() if found != "SUCCESS"}
+    wrong = {test: f"{type(found).__name__}: {found}"[:400] for test, found in result.items() if found != "SUCCESS"}
+    if operator._schema.name.partition("::")[2] not in NOT_BATCHED:
+        try:
+            batched(torch, operator, positional, named)
+        except Exception as error:  # all that fail are shown together
+            wrong["vmap"] = f"{type(error).__name__}: {error}"[:400]
+    return wrong
 
 
 def main(folder: Path, most: int) -> None:

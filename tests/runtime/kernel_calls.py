@@ -51,7 +51,8 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "gelu": _one("none") + _one("tanh"),
     "nan_to_num": _one(None, None, None) + _one(1.5, np.inf, -3),
     "lerp": _two(0.25) + _two(0.75) + _two(1) + _two(-3.0),
-    "xlogy": _two(),
+    **dict.fromkeys(("xlogy", "fmod", "remainder"), _two()),
+    "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
     "logaddexp": _two(),
     "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
     "addcdiv": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
@@ -108,6 +109,27 @@ def _class_losses() -> list[Make]:
         for reduction in (0, 1, 2)
         for ignored in (-100, 3)
     ]
+
+
+def _distances(*number: float) -> list[Make]:
+    return [
+        lambda x, shape=shape, reduction=reduction: (np, x(*shape), x(*shape), reduction, *number)
+        for shape in ((3, 5), (5000,))
+        for reduction in (0, 1, 2)
+    ]
+
+
+def _moved(x: Callable[..., Array], dim: int) -> Array:
+    """Return an array with seven elements along one dimension of (3, 4, 5)."""
+    shape = [3, 4, 5]
+    shape[dim] = 7
+    return x(*shape)
+
+
+def _places(x: Callable[..., Array], dim: int) -> Array:
+    """Return places along that dimension, some of them more than once."""
+    found: Array = np.arange(_moved(x, dim).size) * 7 % 3
+    return found.reshape(_moved(x, dim).shape)
 
 
 def _batches(*shape: int) -> list[Make]:
@@ -186,10 +208,58 @@ SHAPED: dict[str, list[Make]] = {
     "average": _reduced(),
     "largest": _reduced(),
     "logsumexp": _reduced(),
+    "product": _reduced(),
+    "whole_product": [lambda x: (np, x(4, 1500)), lambda x: (np, x(37))],
+    "number_of_nonzero": [lambda x: (np, np.trunc(x(9, 5000)), None), lambda x: (np, np.trunc(x(9, 50)), [-1])],
+    "running_total": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],
+    "running_product": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],
+    "topk": [
+        lambda x, k=k, largest=largest: (np, x(5, 300), k, -1, largest, True)
+        for k in (1, 3, 32, 40)
+        for largest in (True, False)
+    ],
     "nll_loss": _class_losses(),
+    "mse_loss": _distances(),
+    "smooth_l1_loss": _distances(0.5) + _distances(2) + _distances(0),
+    "huber_loss": _distances(0.5) + _distances(2),
+    "gather": [lambda x, dim=dim: (np, x(3, 4, 5), dim, _places(x, dim), False) for dim in (0, 1, -1)],
+    "scatter_add": [lambda x, dim=dim: (np, x(3, 4, 5), dim, _places(x, dim), _moved(x, dim)) for dim in (0, 1, -1)],
+    "positions": [lambda x, shape=shape: (np, np.trunc(x(*shape))) for shape in ((30,), (7, 9), (3, 4, 5))]
+    + [lambda x: (np, x(9, 11) > 1), lambda x: (np, x(40).astype("int64")), lambda x: (np, x(3) * 0)],
+    **{
+        f"{name}_triangle": [
+            lambda x, shape=shape, diagonal=diagonal: (np, x(*shape), diagonal)
+            for shape in ((4, 7), (2, 5, 3))
+            for diagonal in (0, 1, -2, 9, -9)
+        ]
+        for name in ("lower", "upper")
+    },
+    "index_add": [
+        lambda x, dim=dim, alpha=alpha: (np, x(3, 4, 5), dim, np.array([2, 0, 2, 1, 2, 0, 1]), _moved(x, dim), alpha)
+        for dim in (0, 1, -1)
+        for alpha in (1, 2.5)
+    ],
     "max_pool2d": _largest(),
     "avg_pool2d": _averages(),
     "convolution": _convolutions(),
+    "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],
+    "log_softmax_gradient": [lambda x: (x(6, 70), -abs(x(6, 70)))],
+    "layer_norm_gradients": [
+        lambda x, has=has, mask=mask: (
+            *(x(7, 3, 40), x(7, 3, 40), x(3, 40) if has else None, x(7, 1, 1), abs(x(7, 1, 1)), (3, 40), mask),
+        )
+        for has in (True, False)
+        for mask in ((True, True, True), (True, False, False), (False, False, True))
+    ],
+    "batch_norm_gradients": [
+        lambda x, has=has, training=training, mask=mask: (
+            *(x(4, 3, 5, 7), x(4, 3, 5, 7), x(3) if has else None, x(3), abs(x(3)), training, mask),
+        )
+        for has in (True, False)
+        for training in (True, False)
+        for mask in ((True, True, True), (True, False, False), (False, True, False))
+    ],
+    "max_pool_gradient": [lambda x: (x(2, 3, 4, 5), [2, 3, 8, 9], np.arange(120).reshape(2, 3, 4, 5) % 72, 2)],
 }
 
 

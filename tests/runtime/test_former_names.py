@@ -20,7 +20,7 @@ BEFORE = Path(__file__).parent / "before_rooms"
 NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().splitlines() if ": " in line)
 # Names of our own use, which no page named. What generated code imports is another version's.
 GONE = {
-    "opwright.autograd.recording": {"register_hook", "register_post_accumulate_hook", "retains_grad"},  # `tensor_hooks`
+    "opwright.autograd.recording": {"refreshing", "register_hook", "register_post_accumulate_hook", "retains_grad"},
     "opwright.autograd.batched": {"split", "stack"},  # a batch goes through one pass
     "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.custom_ops.forward": {"JvpRule"},

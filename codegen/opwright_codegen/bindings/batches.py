@@ -5,13 +5,13 @@ parameters (Note [Roles] in `opwright.arrays.annotations`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.family_calls import FAMILIES, Family, Value, family_call
 from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.errors import Errors, SchemaError, nearest
-from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference, Tuple
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.kernels.forms import FamilyBatch, PathBatch, batch_form
 from opwright_codegen.kernels.modules import KernelFunction, KernelModules
@@ -19,31 +19,11 @@ from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Text
 
-__all__ = ["Family", "families", "family_of"]
+__all__ = ["families", "family_of"]
 
-Value = int | str | bool | tuple["Value", ...]
-# What `batch` may call, with the class of `opwright.batching`, and what it takes by name.
-_FAMILIES: Final = {
-    "elementwise": ("Elementwise", ("masks", "onto_first")),
-    "along": ("Along", ("dim", "new", "size", "empty_is_all")),
-    "everything": ("Everything", ()),
-    "leading": ("Leading", ()),
-    "folded": ("Folded", ("core",)),
-    "product": ("Product", ()),
-    "reducing": ("Reducing", ("reduction", "onto_first")),
-}
 # The roles of operands that the families `Leading` and `Folded` are of, with the dimensions that one operand has.
 _LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
 _FOLDED: Final = {"Images": 3, "Columns": 2, "Batches": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A call that makes a family: of its class, with positions of arguments."""
-
-    name: str
-    arguments: tuple[Value, ...] = ()
-    keywords: tuple[tuple[str, Value], ...] = ()
 
 
 def families(
@@ -92,40 +72,13 @@ def _written(schema: FunctionSchema, text: Text, kernels: KernelModules) -> Fami
             _check_function(function, text)
             return Family("ByHand", (function.module, name))
         case FamilyBatch(formula):
-            return _called(resolve(formula, Scope.for_batch(schema, _FAMILIES)), schema, text)
+            return family_call(resolve(formula, Scope.for_batch(schema, FAMILIES)), schema, text, FAMILIES, "batch")
 
 
 def _check_function(function: KernelFunction, text: Text) -> None:
     if len(function.positional) < 2 and function.vararg is None:
         message = f"{function.module}:{function.name} cannot be called with (info, in_dims, *args)"
         raise SchemaError("batch-function", message, text.span, f"write: def {function.name}(info, in_dims, ...)")
-
-
-def _called(formula: Formula, schema: FunctionSchema, text: Text) -> Family:
-    places = {argument.name: place for place, argument in enumerate(schema.arguments)}
-    match formula:
-        case Call(Reference(Kind.FUNCTION, name), arguments, keywords):
-            family, known = _FAMILIES[name]
-            for keyword, value in keywords:
-                if keyword not in known:
-                    near = nearest(keyword, known)
-                    hint = f"did you mean {near!r}?" if near else f"it takes: {', '.join(known) or 'operands alone'}"
-                    raise SchemaError("batch-form", f"{name}() has no {keyword!r}", value.span or text.span, hint)
-            given = tuple(_value(value, places, text) for value in arguments)
-            return Family(family, given, tuple((key, _value(value, places, text)) for key, value in keywords))
-    hint = "as in: along(self, dim=dim), or package.module:function"
-    raise SchemaError("batch-form", "'batch' calls a family of rules, or names a function", text.span, hint)
-
-
-def _value(formula: Formula, places: Mapping[str, int], text: Text) -> Value:
-    match formula:
-        case Reference(Kind.ARGUMENT, name) if name in places:
-            return places[name]
-        case Constant(bool() | int() | str() as value):
-            return value
-        case Tuple(items):
-            return tuple(_value(item, places, text) for item in items)
-    raise SchemaError("batch-form", "a name of an argument is expected here", formula.span or text.span)
 
 
 # What follows from `meta`

@@ -9,11 +9,25 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
-__all__ = ["BuildError", "Compiler", "ToolsMissing", "find_compiler", "python_headers", "run_compiler", "words_of"]
+__all__ = [
+    "JAX_HEADER",
+    "BuildError",
+    "Compiler",
+    "ToolsMissing",
+    "find_compiler",
+    "jax_headers",
+    "python_headers",
+    "run_compiler",
+    "with_headers",
+    "words_of",
+]
+
+JAX_HEADER: Final = "xla/ffi/api/c_api.h"
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
@@ -87,6 +101,19 @@ def find_compiler() -> Compiler:
     programs = filter(None, map(shutil.which, command[:2]))  # ccache gcc
     told = (*programs, f"{system[0]}/patchlevel.h", f"{system[1]}/numpy/_numpyconfig.h")
     return Compiler(tuple(command), tuple(words_of("CFLAGS")), tuple(words_of("LDFLAGS")), system, told)
+
+
+def with_headers(compiler: Compiler, folder: str, header: str) -> Compiler:
+    """Return the compiler with a folder of headers more; `header` tells one version of them from another."""
+    return replace(compiler, system=(*compiler.system, folder), tools=(*compiler.tools, f"{folder}/{header}"))
+
+
+def jax_headers() -> str:
+    """Return the folder of the headers that come with JAX, without importing it; '' where it is not installed."""
+    spec = find_spec("jaxlib")
+    places = spec.submodule_search_locations or () if spec else ()
+    found = (Path(place, "include") for place in places)
+    return next((str(folder) for folder in found if (folder / JAX_HEADER).is_file()), "")
 
 
 def words_of(name: str) -> list[str]:

@@ -39,7 +39,8 @@ class _Compiled:
 
 
 class Library:
-    """The library of a namespace, beside the C files that were generated for it."""
+    """The library of a namespace, beside the C files that were generated for it. `part` is the folder of its objects:
+    each library has one of its own."""
 
     def __init__(
         self,
@@ -48,12 +49,13 @@ class Library:
         generated: Sequence[Path],
         sources: Sequence[Path],
         compiler: Compiler | Nvcc,
+        part: str = "",
     ) -> None:
         self._header = Header.read(header)
         self._sources = list(sources)
         self._compiler = compiler
         self._language = "C" if isinstance(compiler, Compiler) else "CUDA"
-        self._folder = header.parent / "build" / ("" if self._language == "C" else "cuda")
+        self._folder = header.parent / "build" / part
         self.target = header.parent / f"_{namespace}.abi3.so"
         self._objects = {source: self._object(source) for source in (*generated, *sources)}
 

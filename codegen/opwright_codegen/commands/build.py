@@ -13,7 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from opwright_codegen.building.compiler import BuildError, Compiler, ToolsMissing, find_compiler
+from opwright_codegen.building.compiler import (
+    JAX_HEADER,
+    BuildError,
+    Compiler,
+    ToolsMissing,
+    find_compiler,
+    jax_headers,
+    with_headers,
+)
 from opwright_codegen.building.cuda_sources import CUDA_SHIMS, cuda_sources
 from opwright_codegen.building.library import Library
 from opwright_codegen.building.nvcc import find_nvcc
@@ -27,6 +35,7 @@ __all__ = ["build", "cores", "cuda_libraries", "generated_folders", "libraries",
 _FOLDER: Final = "native"
 _SHIMS: Final = "_shims.c"
 _LOOPS: Final = "_loops.c"
+_JAX: Final = "_jax.c"
 _HEADER: Final = "_kernels.h"
 _LOG: Final = "build.log"
 _LINES: Final = 40  # of what a compiler says, on a terminal
@@ -42,6 +51,7 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
         needs_c = any(shims_of(folders))
         found = [
             *(libraries(folders, native, find_compiler()) if needs_c else ()),
+            *(jax_libraries(folders, native, find_compiler(), out) if needs_c else ()),
             *cuda_libraries(folders, job.roots, out),
         ]
         if not found and not any(shims_of(folders, CUDA_SHIMS)):
@@ -90,7 +100,25 @@ def cuda_libraries(folders: Sequence[Path], roots: Sequence[Path], out: TextIO) 
             print(f"the CUDA kernels of {namespace} are not built: {nvcc}", file=out)
         else:
             header = path.with_name(f"{namespace}_cuda.h")
-            yield Library(header, f"{namespace}_cuda", [path], cuda_sources(path, roots), nvcc)
+            yield Library(header, f"{namespace}_cuda", [path], cuda_sources(path, roots), nvcc, "cuda")
+
+
+def jax_libraries(
+    folders: Sequence[Path], native: Mapping[str, Sequence[Path]], compiler: Compiler, out: TextIO
+) -> Iterator[Library]:
+    """Yield the library that JAX calls, for each namespace that is given to it; without jaxlib a line says so."""
+    is_only = len(list(shims_of(folders))) == 1
+    for path in shims_of(folders, _JAX):
+        namespace = path.name.removesuffix(_JAX)
+        headers = jax_headers()
+        if not headers:
+            print(f"what JAX calls of {namespace} is not built: jaxlib is not installed", file=out)
+            continue
+        header, loops = path.with_name(f"{namespace}{_HEADER}"), path.with_name(f"{namespace}{_LOOPS}")
+        generated = [each for each in (path, loops) if each.is_file()]
+        sources = _sources(native, namespace, is_only=is_only) if header.is_file() else []
+        found = with_headers(compiler, headers, JAX_HEADER)
+        yield Library(header, f"{namespace}_jax", generated, sources, found, "jax")
 
 
 def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:

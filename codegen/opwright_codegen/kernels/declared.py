@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Declared", "declared_in", "namespace_of", "text_about"]
+__all__ = ["Declared", "declared_in", "namespace_of", "text_about", "with_out"]
 
-_NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)", PLACES\)$', re.MULTILINE)
-_STATEMENT = re.compile(r"^(_\w+) = declare\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)
+_NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)", PLACES(?:, "[^"]*")?\)$', re.MULTILINE)
+_STATEMENT = re.compile(r"^(?:_\w+, )?(_\w+) = declare(?:\.alone)?\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)
 
 
 class Declared(NamedTuple):
@@ -33,7 +33,20 @@ def declared_in(text: str) -> Iterator[Declared]:
         (statement,) = ast.parse(found[0]).body
         assert isinstance(statement, ast.Assign)
         assert isinstance(statement.value, ast.Call)
-        yield Declared(found[1], ast.literal_eval(statement.value.args[0]), found[0])
+        schema = ast.literal_eval(statement.value.args[0])
+        yield Declared(found[1], schema, found[0])
+        for keyword in statement.value.keywords:
+            if keyword.arg == "out":
+                yield Declared("", with_out(schema, ast.literal_eval(keyword.value)), found[0])
+
+
+def with_out(schema: str, overload: str) -> str:
+    """Return the schema of the out variant that `declare(schema, out=overload)` declares besides."""
+    name, _, rest = schema.partition("(")
+    arguments = rest.rpartition(") -> ")[0]
+    mark = "" if ", *, " in f", {arguments}" else "*, "
+    between = ", " if arguments else ""
+    return f"{name.partition('.')[0]}.{overload}({arguments}{between}{mark}Tensor(a!) out) -> Tensor(a!)"
 
 
 def text_about(text: str, schema: str) -> Iterator[list[str]]:

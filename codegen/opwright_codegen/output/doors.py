@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["FRAMEWORKS", "door_file", "framework_of", "located"]
 
 # What `bindings` of [tool.opwright] may name.
-FRAMEWORKS: Final = ("torch", "dask")
+FRAMEWORKS: Final = ("torch", "dask", "jax")
 
 
 def door_file(package: str, framework: str) -> str:

@@ -10,6 +10,9 @@ from urllib.parse import quote
 
 from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import Binding, bind
+from opwright_codegen.bindings.blocks import blocks
+from opwright_codegen.bindings.composed import with_composed
+from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
@@ -39,6 +42,7 @@ from opwright_codegen.targets import (
     native_c,
     native_header,
     native_index,
+    native_jax,
     native_loops,
     native_shims,
     package,
@@ -49,6 +53,7 @@ from opwright_codegen.targets import (
 )
 from opwright_codegen.targets import kernels as kernel_shims
 from opwright_codegen.targets.door_dask import DOOR as DASK
+from opwright_codegen.targets.door_jax import DOOR as JAX
 from opwright_codegen.targets.door_torch import DOOR as TORCH
 from opwright_codegen.targets.doors import LeftOut, Package, given
 from opwright_codegen.targets.part import Part, parts_of
@@ -57,7 +62,7 @@ from opwright_codegen.views.operators import NamespaceView, namespace_view
 
 __all__ = ["render", "render_meta", "render_operator"]
 
-DOORS = {"torch": TORCH, "dask": DASK}  # by framework, as `bindings` of [tool.opwright] names it
+DOORS = {"torch": TORCH, "dask": DASK, "jax": JAX}  # by framework, as `bindings` of [tool.opwright] names it
 
 
 def render(
@@ -102,6 +107,7 @@ def render(
         *_of_parts(parts, gradients or KernelModules(())),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
+        *(_of_jax(view, bindings, namespace) if "jax" in doors else ()),
     ):
         if _is_wanted(name, only):
             values = context()
@@ -111,12 +117,25 @@ def render(
                 shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
                 found[name] = environment().get_template(template).render({**shared, **values})
     found = _with_folders(found, _header(view), namespace)
-    told = Package(view, bindings, found_families, derivatives)
+    told = _told(view, operators, bindings, found_families, derivatives)
     for framework in doors:
         name = door_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
             found[name] = _door(framework, told, [] if left_out is None else left_out)
     return dict(sorted(found.items()))
+
+
+def _told(
+    view: NamespaceView,
+    operators: OperatorSet,
+    bindings: Sequence[Binding],
+    families: Mapping[str, Family],
+    derivatives: DerivativeSet | None,
+) -> Package:
+    """Return what doors are told of a package."""
+    composed = with_composed(view, bindings, families)
+    cut = with_composed(view, bindings, blocks(operators, bindings, composed))
+    return Package(view, bindings, composed, cut, derivatives)
 
 
 def _door(framework: str, told: Package, left_out: list[LeftOut]) -> str:
@@ -207,6 +226,11 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
     )
     for name, template, shown in native_loops.files(loops, namespace):
         yield name, template, view, partial(_same, shown)
+
+
+def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the file of a package with C functions that JAX calls."""
+    yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:

@@ -135,14 +135,14 @@ def _composite(base: Operator, schema: FunctionSchema) -> Operator:
 
 
 # Tags that say something of a made variant too.
-_IMPLIED_TAGS = frozenset(("pt2_compliant_tag",))
+IMPLIED_TAGS = frozenset(("pt2_compliant_tag",))
 _KEPT_TAGS = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_tag"))
 
 
 def _made_tags(base: Operator, schema: FunctionSchema) -> frozenset[str]:
     own = {SchemaKind.OUT: "out", SchemaKind.INPLACE: "inplace"}.get(schema.kind)
     given = base.variant_tags.get(_local(schema.name))
-    said = {"generated", *(base.tags & _KEPT_TAGS)} if given is None else {*given, *(base.tags & _IMPLIED_TAGS)}
+    said = {"generated", *(base.tags & _KEPT_TAGS)} if given is None else {*given, *(base.tags & IMPLIED_TAGS)}
     return frozenset(said | ({own} if own else set()))
 
 

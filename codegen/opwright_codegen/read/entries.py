@@ -42,6 +42,7 @@ KEYS: Mapping[str, values.Reader] = {
     # Ours:
     "meta": values.read_text,
     "batch": values.read_text,
+    "blocks": values.read_text,
     "kernel": values.read_text,
     "doc": values.read_doc,
     "autocast": read_autocast,

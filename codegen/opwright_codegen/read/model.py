@@ -104,6 +104,7 @@ class Operator:
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
     batch: Text | None = None
+    blocks: Text | None = None
     doc: str = ""
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None

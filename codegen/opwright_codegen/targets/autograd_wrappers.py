@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.formula.ast import Boolean, Call, Comparison, Conditional, Constant, Formula, Verbatim
+from opwright_codegen.formula.ast import (
+    Attribute,
+    Boolean,
+    Call,
+    Comparison,
+    Conditional,
+    Constant,
+    Formula,
+    Kind,
+    Reference,
+    Verbatim,
+)
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
@@ -29,6 +40,8 @@ _RESERVED = (
     "record_several", "records", "save", "save_all", "save_optional", "save_original", "save_result",
     "save_results", "type",
 )  # fmt: skip
+
+_SINGLE = (Tensors.ONE, Tensors.OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,35 +131,56 @@ class WrapperBuilder:
         the places of arguments. Empty for any other form."""
         slots, inputs = self._node.slots, self._node.inputs
         places = {argument.name: place for place, argument in enumerate(self.schema.arguments)}
-        if self.schema.name.inplace or not self._is_fast or self._node.is_several or self._checks():
+        if self.schema.name.inplace or self._node.is_several or self._guard is not None or self._node.counts_inputs:
             return ""
-        if self._node.counts_inputs or any(
-            tensors_in(self._arguments[each].type) is not Tensors.ONE for each in inputs
-        ):
+        if not all(tensors_in(self._arguments[each].type) in _SINGLE for each in inputs):
             return ""
         saved = [self._kept_text(slot, places) for slot in slots]
-        if "" in saved:
+        refused = [place for name, place in places.items() if self._is_refused(self._arguments[name])]
+        if "" in saved or any(tensors_in(self.schema.arguments[each].type) not in _SINGLE for each in refused):
             return ""
         edges = tuple_text([str(places[name]) for name in inputs])
-        return bracketed("@records(", [self._node.name, edges, *map(quoted, saved)], ")", 0)
+        facts = [f"refused={tuple_text(list(map(str, refused)))}"] if refused else []
+        if len(self._results) > 1:
+            facts.append(f"output={self._node.entry.differentiable_outputs[0]}")
+        return bracketed("@records(", [self._node.name, edges, *map(quoted, saved), *facts], ")", 0)
+
+    def _is_refused(self, argument: Argument) -> bool:
+        """Whether a tensor is no operand, and may require no gradient."""
+        is_operand = argument.name in self._node.inputs or argument.name in self._node.entry.non_differentiable
+        return argument.type.is_tensor_like and not is_operand
 
     def _kept_text(self, slot: Slot, places: Mapping[str, int]) -> str:
-        """Return `other = save(1) for 0`: what a slot keeps, and the operand whose gradient needs it. Empty for what
+        """Return `other = save(1) for 0`: what a slot keeps, and the operands whose gradients need it. Empty for what
         only Python keeps."""
         if slot.saved.fact is not None:
-            return ""
+            return self._fact_text(slot, places)
         if slot.is_result:
-            is_plain = self._result_value(slot.saved.of) == f"save_result({self._results[0]})"
-            return f"{slot.name} = result" if is_plain else ""
+            place = self._node.schema.output_names.index(slot.saved.of)
+            if self._node.schema.returns[place].type.is_list_like:
+                return ""
+            return f"{slot.name} = {'result' if place in self._node.entry.differentiable_outputs else 'other'}({place})"
         place = places[slot.saved.of]
         if not slot.is_tensor:
             return f"{slot.name} = {place}"
-        needing = [each for each in self._node.inputs if each in slot.inputs]
-        if slot.tensors is not Tensors.ONE:
+        if slot.tensors not in _SINGLE:
             return ""
         if slot.inputs.issuperset(self._node.inputs):
             return f"{slot.name} = save({place})"
-        return f"{slot.name} = save({place}) for {places[needing[0]]}" if len(needing) == 1 else ""
+        needing = [str(places[each]) for each in self._node.inputs if each in slot.inputs]
+        return f"{slot.name} = save({place}) for {', '.join(needing)}"
+
+    def _fact_text(self, slot: Slot, places: Mapping[str, int]) -> str:
+        """Return `self_shape = shape(0)` for a fact that the core finds, of an argument that is a tensor."""
+        match slot.saved.fact:
+            case Attribute(Reference(Kind.ARGUMENT, name), "shape" as fact):
+                pass
+            case Call(Attribute(Reference(Kind.ARGUMENT, name), "numel" as fact), (), ()):
+                pass
+            case _:
+                return ""
+        is_one = tensors_in(self._arguments[name].type) is Tensors.ONE
+        return f"{slot.name} = {fact}({places[name]})" if is_one else ""
 
     # -- forms
 

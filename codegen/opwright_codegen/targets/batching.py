@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.batches import Family, Value
+from opwright_codegen.bindings.family_calls import Family, Value
 from opwright_codegen.targets.part import Part
 from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import hugged, quoted

@@ -44,7 +44,8 @@ class DenseFacts:
 
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
     default. `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: the result's dtype is not known
-    beforehand. `is_truth`: it is bool, else it is the operands'.
+    beforehand. `is_truth`: it is bool, else it is the operands'. `is_widened`: half and
+    bfloat16 are computed in float32.
     """
 
     formula: Formula
@@ -55,6 +56,7 @@ class DenseFacts:
     checks_result: bool
     is_truth: bool
     writes: bool
+    is_widened: bool
 
     @property
     def takes_plain_arrays(self) -> bool:
@@ -150,8 +152,9 @@ def _facts(formula: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
     if not kinds or (shim.writes and with_out(formula, "out", positional=True) is None):
         return None
     checks = not is_truth and not keeps_dtype(formula, names, kinds)
+    is_widened = "f" in kinds and not shim.scalars and shim.options.kind != "no_opmath"
     shown = "" if kinds == ALL_KINDS else kinds
-    return DenseFacts(formula, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes)
+    return DenseFacts(formula, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes, is_widened)
 
 
 def _outer_ufunc(formula: Formula) -> str | None:

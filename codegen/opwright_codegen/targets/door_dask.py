@@ -1,7 +1,7 @@
 """`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
 
-What is written down is which dimensions are cut into blocks: the families of `batch`, and which reductions combine. The
-runtime (`opwright.doors.dask`) builds the graphs.
+What is written down is which dimensions are cut into blocks: the families of `blocks`, `batch` and `meta`. The runtime
+(`opwright.doors.dask`) builds the graphs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.batches import Family, Value
-from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula
+from opwright_codegen.bindings.family_calls import At, Family, Value
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, OptionalType
 from opwright_codegen.targets.doors import Door, LeftOut, Package
@@ -23,8 +21,8 @@ from opwright_codegen.views.operators import OperatorView, tuple_text
 __all__ = ["DOOR"]
 
 _TEMPLATE = "door_dask.py.j2"
-_FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing"))
-_RESERVED = (*sorted(_FAMILIES), "annotations", "door", "open_door")
+_FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing", "Windows"))
+_RESERVED = (*sorted(_FAMILIES), "At", "annotations", "door", "open_door")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +51,15 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
         return "it returns something else than tensors"
     if not package.bindings_of(operator):
         return "no kernel serves it"
-    family = package.families.get(operator.name)
-    if family is None or family.name not in _FAMILIES or any(key == "size" for key, _ in family.keywords):
-        return "nothing says how blocks of its result follow from blocks of its arguments (batch)"
+    family = package.blocks.get(operator.name)
+    if family is None or family.name not in _FAMILIES or _has_sizes(family):
+        return "nothing says how blocks of its result follow from blocks of its arguments (blocks)"
     return None
+
+
+def _has_sizes(family: Family) -> bool:
+    """Whether an argument gives the sizes of the result, which blocks would have to share out."""
+    return family.name == "Along" and any(key == "size" for key, _ in family.keywords)
 
 
 def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
@@ -70,7 +73,7 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": [*sorted(words & _FAMILIES), "open_door"],
+        "names": [*sorted(words & {*_FAMILIES, "At"}), "open_door"],
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
 
@@ -86,33 +89,17 @@ def _block(package: Package, name: str, variable: str, operators: Sequence[Opera
 
 
 def _family(package: Package, operator: OperatorView) -> str:
-    family: Family = package.families[operator.name]
+    family = package.blocks[operator.name]
     items = [_value(each) for each in family.arguments]
     items += [f"{key}={_value(each)}" for key, each in family.keywords]
-    if family.name in ("Along", "Everything") and _combines(package, operator):
-        items.append("combines=True")
     return f"{family.name}({', '.join(items)})"
-
-
-def _combines(package: Package, operator: OperatorView) -> bool:
-    """Whether the rule of `meta` says that the result of results of parts is that of the whole."""
-    return any(
-        isinstance(binding.meta, Plans) and _says_so(binding.meta.formulas[0])
-        for binding in package.bindings_of(operator)
-    )
-
-
-def _says_so(formula: Formula) -> bool:
-    while isinstance(formula, Conditional):
-        formula = formula.then
-    return isinstance(formula, Call) and any(
-        name == "combines" and isinstance(value, Constant) and value.value is True for name, value in formula.keywords
-    )
 
 
 def _value(value: Value) -> str:
     if isinstance(value, str):
         return quoted(value)
+    if isinstance(value, At):
+        return f"At({value.place})"
     return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
 
 

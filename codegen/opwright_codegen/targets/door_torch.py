@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.batches import Family, Value
+from opwright_codegen.bindings.family_calls import Family, Value
 from opwright_codegen.read.model import RESIZING
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
@@ -29,12 +29,10 @@ _TYPES = frozenset(
     ("Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Layout", "Device", "MemoryFormat",
      "Generator")
 )  # fmt: skip
-_FAMILIES = frozenset(("Elementwise", "Leading", "Along"))  # that `opwright.doors.torch` has
+_FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing"))
 _RESERVED = (
-    "Along",
+    *sorted(_FAMILIES),
     "Any",
-    "Elementwise",
-    "Leading",
     "annotations",
     "aten",
     "door",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.batches import Family
 from opwright_codegen.bindings.bind import Binding, Unbound
+from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
@@ -20,11 +20,15 @@ __all__ = ["Door", "LeftOut", "Package", "given"]
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package as doors are told of it: its operators, what serves, batches and differentiates them."""
+    """A package as doors are told of it: its operators, what serves, batches and differentiates them.
+
+    `families` are of vmap, by operator; `blocks` say how blocks of results follow from blocks of arguments.
+    """
 
     view: NamespaceView
     bindings: Sequence[Binding]
     families: Mapping[str, Family]
+    blocks: Mapping[str, Family]
     derivatives: DerivativeSet | None
 
     def bindings_of(self, operator: OperatorView) -> list[Binding]:

@@ -35,14 +35,32 @@ def known_forms(shim: ShimBuilder) -> str:
     facts = shim.names.known
     if facts is None:
         kinds = view_kinds(shim.binding, shim.binding.key) if shim.names.forms else ""
-        return f"{shim.names.forms} = KnownViews({quoted(kinds)})" if kinds else ""
+        if not kinds:
+            return ""
+        listed = ", is_list=True" if shim.schema.returns[0].type.is_list_like else ""
+        return f"{shim.names.forms} = KnownViews({quoted(kinds)}{listed})"
     called = _array_kernel(shim) if shim.schema.kind is SchemaKind.FUNCTIONAL else None
     if called is None:
         return f"{shim.names.forms} = KnownForms()"
     function, places = called
     kinds = "".join(key_kind(a) if a.name in facts.planned else passed_kind(a) for a in shim.schema.arguments)
-    listed = f"({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
-    return hugged(f"{shim.names.forms} = KnownForms(", [quoted(kinds), function, listed], ")")
+    given = [quoted(kinds), function, _listed(places), *_operands(shim)]
+    return hugged(f"{shim.names.forms} = KnownForms(", given, ")")
+
+
+def _operands(shim: ShimBuilder) -> list[str]:
+    """Return the places of the plan's operands, where numbers are among them: these may be cast."""
+    meta, arguments = shim.binding.meta, shim.schema.arguments
+    if not isinstance(meta, Plans) or meta.is_list:
+        return []
+    places = {argument.name: place for place, argument in enumerate(arguments)}
+    found = [places[name] for name in meta.operands if name is not None]
+    has_numbers = any(tensors_in(arguments[place].type) is Tensors.NONE for place in found)
+    return [_listed(found)] if has_numbers else []
+
+
+def _listed(places: list[int]) -> str:
+    return f"({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
 
 
 def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
@@ -56,6 +74,8 @@ def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
             return (f"np.{name}", [places[each] for each in given]) if len(given) == len(arguments) else None
         case Call(Attribute(Reference(Kind.ARGUMENT, owner), name), (), ()):
             return f"np.ndarray.{name}", [places[owner]]
+        case Reference(Kind.ARGUMENT, owner):  # a copy in the order of the memory
+            return "np.ndarray.__copy__", [places[owner]]
     return None
 
 

@@ -18,6 +18,7 @@ __all__ = ["KnownFacts", "is_own", "key_kind", "key_parts", "known_facts", "pass
 # Types whose values are equal where they say the same; of numbers, 1 and 1.0 are equal, and plans differ.
 _EXACT: Final = frozenset(("int", "SymInt", "bool", "SymBool", "str", "ScalarType", "Device", "Layout", "MemoryFormat"))
 _NUMBERS: Final = frozenset(("Scalar", "number", "float", "SymFloat", "complex"))
+_VIEWS: Final = (["Tensor"], ["Tensor[]"])
 _TENSORS: Final = (Tensors.NONE, Tensors.ONE, Tensors.OPTIONAL, Tensors.LIST)
 
 
@@ -58,7 +59,7 @@ def view_kinds(binding: Binding, key: str) -> str:
     schema, kernel = binding.view.schema, binding.kernel
     if key != "CPU" or not isinstance(binding.meta, ViewOf) or not isinstance(kernel, Named):
         return ""
-    if [str(found.type) for found in schema.returns] != ["Tensor"] or not is_own(kernel.function.module):
+    if [str(found.type) for found in schema.returns] not in _VIEWS or not is_own(kernel.function.module):
         return ""
     held = [tensors_in(a.type) for a in schema.arguments]
     if held[0] is not Tensors.ONE or any(each is not Tensors.NONE for each in held[1:]):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from opwright_codegen.bindings.batches import Family, family_of
+from opwright_codegen.bindings.batches import family_of
+from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.bindings.metas import MetaBinder, Plans
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Tuple

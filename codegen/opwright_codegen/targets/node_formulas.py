@@ -14,6 +14,7 @@ __all__ = ["formula_texts"]
 
 _OWN = frozenset((Kind.ARGUMENT, Kind.GRAD, Kind.RESULT, Kind.SAVED))
 _LONGEST = 100
+_TRANSPOSED = frozenset(("mH", "mT"))
 _ARITHMETIC = frozenset(("+", "-", "*", "/"))
 
 
@@ -40,6 +41,8 @@ def _is_simple(formula: Formula, slots: Mapping[str, str]) -> bool:
             return _is_simple(operand, slots)
         case Binary(operator, left, right):
             return operator in _ARITHMETIC and _is_simple(left, slots) and _is_simple(right, slots)
+        case Attribute(value, name):
+            return name in _TRANSPOSED and _is_simple(value, slots)
         case Call(Attribute(value, _), arguments, ()):
             return _is_simple(value, slots) and all(_is_simple(each, slots) for each in arguments)
         case Call(Reference(Kind.FUNCTION | Kind.OPERATOR) | Verbatim(), arguments, ()):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.batches import Family
 from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.targets import fakes, kernels_cpu, kernels_cuda
 from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.forward import Rule

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.kernels.declared import with_out
+from opwright_codegen.read.autogen import IMPLIED_TAGS
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
@@ -66,10 +68,12 @@ class Group:
 def context(view: NamespaceView) -> dict[str, object]:
     """Return what the template of a part shows."""
     lookups = Lookups(view.builtins)
-    groups = [_group(base, operators, view, lookups) for base, operators in view.packets.items()]
+    shared = IMPLIED_TAGS.intersection(*[each.operator.tags for each in view.operators.values()])
+    groups = [_group(base, operators, view, lookups, shared) for base, operators in view.packets.items()]
+    tags = [quoted(" ".join(sorted(shared)))] if shared else []
     return {
         "groups": groups,
-        "declarations": f"declare = Declarations({quoted(view.namespace)}, PLACES)",
+        "declarations": hugged("declare = Declarations(", [quoted(view.namespace), "PLACES", *tags], ")"),
         "imports": _imports(view, groups, lookups),
     }
 
@@ -81,20 +85,23 @@ def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> 
         texts += [text for stub in group.stubs for text in stub.texts()]
         texts += () if group.packet is None else group.packet.texts()
     words = words_in(texts) & _USED
-    if any(names.packet is not None for names in view.names.packets.values()):
-        words.add("Overloaded")
     if any(operator.result is not None for operator in view.operators.values()):
         words.add("result_class")
     places = [("..where", "PLACES", "PLACES")]
     return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], places)
 
 
-def _group(base: str, operators: Sequence[OperatorView], view: NamespaceView, lookups: Lookups) -> Group:
+def _group(
+    base: str, operators: Sequence[OperatorView], view: NamespaceView, lookups: Lookups, shared: frozenset[str]
+) -> Group:
     names = view.names.packets[base]
-    statements = [_declaration(operator) for operator in operators]
-    if names.packet is not None:
-        found = [o.private for o in by_use(operators)]
-        statements.append(hugged(f"{names.packet} = Overloaded(", found, ")"))
+    outs = _outs(operators)
+    beside = {out.name for out in outs.values()}
+    declared = [o for o in operators if o.name not in beside]
+    alone = names.packet if len(declared) == 1 else None
+    statements = [_declaration(o, outs.get(o.name), shared, alone) for o in declared]
+    if names.packet is not None and alone is None:
+        statements.append(hugged(f"{names.packet} = declare.overloaded(", [by_use(operators)[0].private], ")"))
     statements += [
         hugged(f"{o.result} = result_class(", [o.private, quoted(o.result), "__name__"], ")")
         for o in operators
@@ -111,16 +118,36 @@ def _group(base: str, operators: Sequence[OperatorView], view: NamespaceView, lo
     )
 
 
-def _declaration(view: OperatorView) -> str:
-    """Return the statement that makes the Operator."""
+def _outs(group: Sequence[OperatorView]) -> dict[str, OperatorView]:
+    """Return the out variants that are declared with their operators, by the names of these: those that take one
+    argument more, `out`, and return it."""
+    found: dict[str, OperatorView] = {}
+    outs = [each for each in group if each.operator.kind is SchemaKind.OUT and not each.is_merged]
+    for out in outs:
+        for view in group:
+            is_its = with_out(view.declaration, out.schema.name.overload) == out.declaration
+            if is_its and not out.operator.doc and view.name not in found and view.declaration.endswith("-> Tensor"):
+                found[view.name] = out
+                break
+    return found
+
+
+def _declaration(view: OperatorView, out: OperatorView | None, shared: frozenset[str], alone: str | None) -> str:
+    """Return the statement that makes the Operator, and its out variant; without the tags that all `shared`. For the
+    one operator of a name it makes the Overloaded as well, which is called `alone`."""
     operator = view.operator
-    tags = " ".join(sorted(operator.tags))
+    tags = " ".join(sorted(operator.tags - shared))
     arguments = [fill_string(view.declaration, 4)]
     if tags:
         arguments.append(quoted(tags))
     if operator.doc and operator.kind is SchemaKind.OUT and not view.is_merged:
         arguments.append(f"doc={fill_string(operator.doc, 8)}".replace("\n        ", "\n    "))
-    return hugged(f"{view.private} = declare(", arguments, ")")
+    if out is not None:
+        arguments.append(f"out={quoted(out.schema.name.overload)}")
+        if out.operator.tags != (operator.tags - {"core"}) | {"out"}:
+            arguments.append(f"out_tags={quoted(' '.join(sorted(out.operator.tags - shared)))}")
+    head = f"{view.private} = declare(" if alone is None else f"{alone}, {view.private} = declare.alone("
+    return hugged(head, arguments, ")")
 
 
 def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookups: Lookups) -> Stub:

@@ -9,6 +9,7 @@ from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference
 from opwright_codegen.formula.elementwise import TRUTHS
 from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 
 __all__ = ["ufunc_text"]
@@ -16,8 +17,9 @@ __all__ = ["ufunc_text"]
 
 def ufunc_text(binding: Binding, facts: object) -> str:
     """Return `ufunc add(0, 1) biufc`: the ufunc, the places of its operands among the arguments, `-1` for a number at
-    place 0, and the kinds of dtypes. Every other argument has to be the int 1. Returns nothing for another shim."""
-    if not isinstance(facts, DenseFacts) or facts.writes:
+    place 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32; ` in place` where the first operand
+    is written. Every other argument has to be the int 1. Returns nothing for another shim."""
+    if not isinstance(facts, DenseFacts) or (facts.writes and binding.view.schema.kind is not SchemaKind.INPLACE):
         return ""
     match facts.formula:
         case Call(Attribute(Reference(Kind.MODULE), name), operands, ()) if name in UFUNCS and (
@@ -32,4 +34,8 @@ def ufunc_text(binding: Binding, facts: object) -> str:
     if not is_whole or any(type(value) is not int or value != 1 for _, value in facts.ones):
         return ""
     places = [(-1 - arguments.index(each) if each in facts.scalars else arguments.index(each)) for each in names]
-    return f"ufunc {name}({', '.join(map(str, places))}) {facts.kinds or ALL_KINDS}"
+    if facts.writes and places[0] != 0:
+        return ""
+    # Half is written to through the cast of a result, which has to be made first.
+    kinds = f"{facts.kinds or ALL_KINDS}{'e' if facts.is_widened and not facts.writes else ''}"
+    return f"ufunc {name}({', '.join(map(str, places))}) {kinds}{' in place' * facts.writes}"

@@ -50,6 +50,16 @@ upsample_trilinear3d_default = autocast_wrapper("aten::upsample_trilinear3d", CU
 upsample_bicubic2d_default = autocast_wrapper("aten::upsample_bicubic2d", CUDA="float32")
 
 
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+_upsample_bilinear2d_aa_default = autocast_wrapper("aten::_upsample_bilinear2d_aa", CUDA="float32")
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+_upsample_bicubic2d_aa_default = autocast_wrapper("aten::_upsample_bicubic2d_aa", CUDA="float32")
+
+
 # grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
 grid_sampler = autocast_wrapper("aten::grid_sampler", CPU="float32", CUDA="promote")
 

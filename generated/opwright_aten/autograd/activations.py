@@ -16,6 +16,7 @@ from opwright.abi import (
     check_inplace,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save,
     save_original,
@@ -40,6 +41,7 @@ class CeluBackward0(Recorded):
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
+@records(CeluBackward0, (0,), "self = save(0)", "alpha = 1")
 def celu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, alpha: Any) -> Tensor:
         result = below(self, alpha)
@@ -87,6 +89,7 @@ class EluBackward0(Recorded):
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
+@records(EluBackward0, (0,), "self = save(0)", "alpha = 1", "scale = 2", "input_scale = 3")
 def elu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
         result = below(self, alpha, scale, input_scale)
@@ -136,6 +139,7 @@ class GluBackward0(Recorded):
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
+@records(GluBackward0, (0,), "self = save(0)", "dim = 1")
 def glu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -166,6 +170,7 @@ class HardshrinkBackward0(Recorded):
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+@records(HardshrinkBackward0, (0,), "self = save(0)", "lambd = 1")
 def hardshrink_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, lambd: Any) -> Tensor:
         result = below(self, lambd)
@@ -195,6 +200,7 @@ class HardsigmoidBackward0(Recorded):
 
 
 # hardsigmoid(Tensor self) -> Tensor
+@records(HardsigmoidBackward0, (0,), "self = save(0)")
 def hardsigmoid_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -236,6 +242,7 @@ class HardswishBackward0(Recorded):
 
 
 # hardswish(Tensor self) -> Tensor
+@records(HardswishBackward0, (0,), "self = save(0)")
 def hardswish_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -279,6 +286,7 @@ class HardtanhBackward0(Recorded):
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
+@records(HardtanhBackward0, (0,), "self = save(0)", "min_val = 1", "max_val = 2")
 def hardtanh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
         result = below(self, min_val, max_val)
@@ -325,6 +333,7 @@ class LeakyReluBackward0(Recorded):
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+@records(LeakyReluBackward0, (0,), "self = save(0)", "negative_slope = 1")
 def leaky_relu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, negative_slope: Any) -> Tensor:
         result = below(self, negative_slope)
@@ -369,6 +378,7 @@ class LogSigmoidBackward0(Recorded):
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
+@records(LogSigmoidBackward0, (0,), "self = save(0)", output=0)
 def log_sigmoid_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
         output, buffer = below(self)
@@ -398,6 +408,7 @@ class MishBackward0(Recorded):
 
 
 # mish(Tensor self) -> Tensor
+@records(MishBackward0, (0,), "self = save(0)")
 def mish_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -449,6 +460,7 @@ class PreluKernelBackward0(Recorded):
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+@records(PreluKernelBackward0, (0, 1), "self = save(0)", "weight = save(1) for 0")
 def _prelu_kernel(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, weight: Tensor) -> Tensor:
         result = below(self, weight)
@@ -485,6 +497,16 @@ class RreluWithNoiseBackward0(Recorded):
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
+@records(
+    RreluWithNoiseBackward0,
+    (0,),
+    "training = 4",
+    "self = save(0)",
+    "lower = 2",
+    "upper = 3",
+    "noise_out = other(1)",
+    output=0,
+)
 def rrelu_with_noise_functional(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -523,6 +545,7 @@ class SiluBackward0(Recorded):
 
 
 # silu(Tensor self) -> Tensor
+@records(SiluBackward0, (0,), "self = save(0)")
 def silu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -566,6 +589,7 @@ class SoftplusBackward0(Recorded):
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
+@records(SoftplusBackward0, (0,), "self = save(0)", "beta = 1", "threshold = 2")
 def softplus_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, beta: Any, threshold: Any) -> Tensor:
         result = below(self, beta, threshold)
@@ -597,6 +621,7 @@ class SoftshrinkBackward0(Recorded):
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+@records(SoftshrinkBackward0, (0,), "self = save(0)", "lambd = 1")
 def softshrink_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, lambd: Any) -> Tensor:
         result = below(self, lambd)
@@ -627,6 +652,7 @@ class ThresholdBackward0(Recorded):
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
+@records(ThresholdBackward0, (0,), "self = save(0)", "threshold = 1")
 def threshold_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, threshold: Any, value: Any) -> Tensor:
         result = below(self, threshold, value)

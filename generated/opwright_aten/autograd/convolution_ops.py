@@ -6,7 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, gradients_of, record, refuse_recording, save, unpack
+from opwright.abi import (
+    Edge,
+    Kernel,
+    Recorded,
+    Saved,
+    Tensor,
+    gradients_of,
+    record,
+    records,
+    refuse_recording,
+    save,
+    unpack,
+)
 from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
@@ -28,6 +40,7 @@ class Col2ImBackward0(Recorded):
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
 #     Tensor
+@records(Col2ImBackward0, (0,), "kernel_size = 2", "dilation = 3", "padding = 4", "stride = 5")
 def col2im_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -92,6 +105,17 @@ class ConvolutionBackward0(Recorded):
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
 #     transposed, SymInt[] output_padding, SymInt groups) -> Tensor
+@records(
+    ConvolutionBackward0,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "stride = 3",
+    "padding = 4",
+    "dilation = 5",
+    "transposed = 6",
+    "groups = 8",
+)
 def convolution_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -139,6 +163,7 @@ class Im2ColBackward0(Recorded):
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+@records(Im2ColBackward0, (0,), "self_shape = shape(0)", "kernel_size = 1", "dilation = 2", "padding = 3", "stride = 4")
 def im2col_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -205,6 +230,17 @@ class ConvolutionBackward1(Recorded):
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
+@records(
+    ConvolutionBackward1,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "stride = 3",
+    "padding = 4",
+    "dilation = 5",
+    "transposed = 6",
+    "groups = 8",
+)
 def _convolution_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         input: Tensor,

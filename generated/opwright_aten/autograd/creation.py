@@ -20,6 +20,7 @@ from opwright.abi import (
     gradients_of,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save_result,
     unpack,
@@ -40,6 +41,7 @@ class CloneBackward0(Recorded):
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+@records(CloneBackward0, (0,))
 def clone_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
         result = below(self, memory_format)
@@ -65,6 +67,7 @@ class LiftFreshBackward0(Recorded):
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a)
+@records(LiftFreshBackward0, (0,))
 def lift_fresh(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -86,6 +89,7 @@ class FillBackward0(Recorded):
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
+@records(FillBackward0, (0,))
 def fill_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, value: Any) -> Tensor:
         result = below(self, value)
@@ -124,6 +128,7 @@ class FillBackward1(Recorded):
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
+@records(FillBackward1, (0, 1))
 def fill_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, value: Tensor) -> Tensor:
         result = below(self, value)
@@ -161,6 +166,7 @@ class ZeroBackward0(Recorded):
 
 
 # zero(Tensor self) -> Tensor
+@records(ZeroBackward0, (0,))
 def zero_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -285,6 +291,7 @@ class LinspaceBackward0(Recorded):
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LinspaceBackward0, (0, 1), "steps = 2")
 def linspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Tensor,
@@ -321,6 +328,7 @@ class LinspaceBackward1(Recorded):
 
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LinspaceBackward1, (0,), "steps = 2")
 def linspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Tensor,
@@ -357,6 +365,7 @@ class LinspaceBackward2(Recorded):
 
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LinspaceBackward2, (1,), "steps = 2")
 def linspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Any,
@@ -399,6 +408,7 @@ class LogspaceBackward0(Recorded):
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LogspaceBackward0, (0, 1), "steps = 2", "base = 3", "result = result(0)")
 def logspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Tensor,
@@ -442,6 +452,7 @@ class LogspaceBackward1(Recorded):
 
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LogspaceBackward1, (0,), "steps = 2", "base = 3", "result = result(0)")
 def logspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Tensor,
@@ -485,6 +496,7 @@ class LogspaceBackward2(Recorded):
 
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+@records(LogspaceBackward2, (1,), "steps = 2", "base = 3", "result = result(0)")
 def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         start: Any,

@@ -18,6 +18,7 @@ from opwright.abi import (
     gradients_of,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save,
     save_all,
@@ -44,6 +45,7 @@ class TrilBackward0(Recorded):
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
+@records(TrilBackward0, (0,), "diagonal = 1")
 def tril_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, diagonal: int) -> Tensor:
         result = below(self, diagonal)
@@ -84,6 +86,7 @@ class TriuBackward0(Recorded):
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
+@records(TriuBackward0, (0,), "diagonal = 1")
 def triu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, diagonal: int) -> Tensor:
         result = below(self, diagonal)
@@ -182,6 +185,7 @@ class GatherBackward0(Recorded):
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+@records(GatherBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = save(2)")
 def gather_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
         if self.edge is None:
@@ -259,6 +263,7 @@ class IndexAddBackward0(Recorded):
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+@records(IndexAddBackward0, (0, 3), "dim = 1", "index = save(2) for 3", "source_shape = shape(3)", "alpha = 4")
 def index_add_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
         if self.edge is None and source.edge is None:
@@ -324,6 +329,7 @@ class IndexCopyBackward0(Recorded):
 
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+@records(IndexCopyBackward0, (0, 3), "dim = 1", "index = save(2)", "source_shape = shape(3)")
 def index_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         if self.edge is None and source.edge is None:
@@ -375,6 +381,7 @@ class IndexFillBackward0(Recorded):
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+@records(IndexFillBackward0, (0,), "dim = 1", "index = save(2)")
 def index_fill_int_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         if self.edge is None:
@@ -432,6 +439,7 @@ class IndexFillBackward1(Recorded):
 
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+@records(IndexFillBackward1, (0, 3), "dim = 1", "index = save(2)")
 def index_fill_int_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
         if self.edge is None and value.edge is None:
@@ -536,6 +544,7 @@ class IndexSelectBackward0(Recorded):
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
+@records(IndexSelectBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = save(2)")
 def index_select_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor) -> Tensor:
         if self.edge is None:
@@ -569,6 +578,7 @@ class MaskedFillBackward0(Recorded):
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+@records(MaskedFillBackward0, (0,), "mask = save(1)")
 def masked_fill_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         if self.edge is None:
@@ -623,6 +633,7 @@ class MaskedFillBackward1(Recorded):
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
+@records(MaskedFillBackward1, (0, 2), "mask = save(1)")
 def masked_fill_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         if self.edge is None and value.edge is None:
@@ -678,6 +689,7 @@ class MaskedScatterBackward0(Recorded):
 
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+@records(MaskedScatterBackward0, (0, 2), "mask = save(1)", "source_shape = shape(2)")
 def masked_scatter_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         if self.edge is None and source.edge is None:
@@ -736,6 +748,7 @@ class PutBackward0(Recorded):
 
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
+@records(PutBackward0, (0, 2), "accumulate = 3", "index = save(1)", "source_shape = shape(2)")
 def put_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
         if self.edge is None and source.edge is None:
@@ -799,6 +812,7 @@ class ScatterBackward0(Recorded):
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+@records(ScatterBackward0, (0, 3), "dim = 1", "index = save(2)", "src_shape = shape(3)")
 def scatter_src(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         if self.edge is None and src.edge is None:
@@ -850,6 +864,7 @@ class ScatterBackward1(Recorded):
 
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+@records(ScatterBackward1, (0,), "dim = 1", "index = save(2)")
 def scatter_value(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         if self.edge is None:
@@ -907,6 +922,7 @@ class ScatterAddBackward0(Recorded):
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+@records(ScatterAddBackward0, (0, 3), "dim = 1", "index = save(2) for 3", "src_shape = shape(3)")
 def scatter_add_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         if self.edge is None and src.edge is None:
@@ -958,6 +974,7 @@ class TakeBackward0(Recorded):
 
 
 # take(Tensor self, Tensor index) -> Tensor
+@records(TakeBackward0, (0,), "self_shape = shape(0)", "index = save(1)")
 def take_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, index: Tensor) -> Tensor:
         if self.edge is None:
@@ -1038,6 +1055,17 @@ class ScatterReduceBackward0(Recorded):
 
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+@records(
+    ScatterReduceBackward0,
+    (0, 3),
+    "self = save(0)",
+    "dim = 1",
+    "index = save(2)",
+    "src = save(3)",
+    "reduce = 4",
+    "include_self = 5",
+    "result = result(0)",
+)
 def scatter_reduce_two(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
         if self.edge is None and src.edge is None:
@@ -1118,6 +1146,16 @@ class ScatterBackward2(Recorded):
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+@records(
+    ScatterBackward2,
+    (0, 3),
+    "self = save(0)",
+    "dim = 1",
+    "index = save(2)",
+    "src = save(3)",
+    "reduce = 4",
+    "result = result(0)",
+)
 def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
         if self.edge is None and src.edge is None:
@@ -1182,6 +1220,7 @@ class ScatterBackward3(Recorded):
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+@records(ScatterBackward3, (0,), "reduce = 4", "self = save(0)", "dim = 1", "index = save(2)", "value = 3")
 def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
         if self.edge is None:
@@ -1258,6 +1297,17 @@ class IndexReduceBackward0(Recorded):
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+@records(
+    IndexReduceBackward0,
+    (0, 3),
+    "self = save(0)",
+    "dim = 1",
+    "index = save(2)",
+    "source = save(3)",
+    "reduce = 4",
+    "include_self = 5",
+    "result = result(0)",
+)
 def index_reduce_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
         if self.edge is None and source.edge is None:

@@ -20,6 +20,7 @@ from opwright.abi import (
     rebase_history,
     record,
     record_several,
+    records,
     refuse_recording,
     save,
     save_result,
@@ -41,7 +42,11 @@ class AddbmmBackward0(Recorded):
     alpha: Any
     batch1: Saved
     saved = ("batch2", "batch1")
-    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
+    formulas = (
+        "pointwise_gradients.scaled(grad, beta.conjugate())",
+        "pointwise_gradients.scaled(ops.matmul(grad, batch2.mH), alpha.conjugate())",
+        "pointwise_gradients.scaled(ops.matmul(batch1.mH, grad), alpha.conjugate())",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
@@ -60,6 +65,7 @@ class AddbmmBackward0(Recorded):
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+@records(AddbmmBackward0, (0, 1, 2), "beta = 3", "batch2 = save(2) for 1", "alpha = 4", "batch1 = save(1) for 2")
 def addbmm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, batch1, batch2, beta, alpha)
@@ -103,7 +109,11 @@ class AddmmBackward0(Recorded):
     alpha: Any
     mat1: Saved
     saved = ("mat2", "mat1")
-    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
+    formulas = (
+        "pointwise_gradients.scaled(grad, beta.conjugate())",
+        "pointwise_gradients.scaled(ops.mm(grad, mat2.mH), alpha.conjugate())",
+        "pointwise_gradients.scaled(ops.mm(mat1.mH, grad), alpha.conjugate())",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat1_edge, mat2_edge = self.edges if edges is None else edges
@@ -122,6 +132,7 @@ class AddmmBackward0(Recorded):
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+@records(AddmmBackward0, (0, 1, 2), "beta = 3", "mat2 = save(2) for 1", "alpha = 4", "mat1 = save(1) for 2")
 def addmm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, mat1, mat2, beta, alpha)
@@ -168,7 +179,7 @@ class AddmvBackward0(Recorded):
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "pointwise_gradients.scaled(ops.outer(grad, vec.conj()), alpha.conjugate())",
-        "",
+        "pointwise_gradients.scaled(ops.mv(mat.mH, grad), alpha.conjugate())",
     )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -188,6 +199,7 @@ class AddmvBackward0(Recorded):
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+@records(AddmvBackward0, (0, 1, 2), "beta = 3", "vec = save(2) for 1", "alpha = 4", "mat = save(1) for 2")
 def addmv_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, mat, vec, beta, alpha)
@@ -254,6 +266,7 @@ class AddrBackward0(Recorded):
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+@records(AddrBackward0, (0, 1, 2), "beta = 3", "vec2 = save(2) for 1", "alpha = 4", "vec1 = save(1) for 2")
 def addr_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, vec1, vec2, beta, alpha)
@@ -297,7 +310,11 @@ class BaddbmmBackward0(Recorded):
     alpha: Any
     batch1: Saved
     saved = ("batch2", "batch1")
-    formulas = ("pointwise_gradients.scaled(grad, beta.conjugate())", "", "")
+    formulas = (
+        "pointwise_gradients.scaled(grad, beta.conjugate())",
+        "pointwise_gradients.scaled(ops.bmm(grad, batch2.mH), alpha.conjugate())",
+        "pointwise_gradients.scaled(ops.bmm(batch1.mH, grad), alpha.conjugate())",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
@@ -316,6 +333,7 @@ class BaddbmmBackward0(Recorded):
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+@records(BaddbmmBackward0, (0, 1, 2), "beta = 3", "batch2 = save(2) for 1", "alpha = 4", "batch1 = save(1) for 2")
 def baddbmm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, batch1, batch2, beta, alpha)
@@ -357,6 +375,7 @@ class BmmBackward0(Recorded):
     mat2: Saved
     self: Saved
     saved = ("mat2", "self")
+    formulas = ("ops.bmm(grad, mat2.mH)", "ops.bmm(self.mH, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat2_edge = self.edges if edges is None else edges
@@ -372,6 +391,7 @@ class BmmBackward0(Recorded):
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
+@records(BmmBackward0, (0, 1), "mat2 = save(1) for 0", "self = save(0) for 1")
 def bmm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat2: Tensor) -> Tensor:
         result = below(self, mat2)
@@ -411,6 +431,7 @@ class DotBackward0(Recorded):
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
+@records(DotBackward0, (0, 1), "tensor = save(1) for 0", "self = save(0) for 1")
 def dot_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, tensor: Tensor) -> Tensor:
         result = below(self, tensor)
@@ -442,6 +463,7 @@ class LinalgCholeskyExBackward0(Recorded):
 
 
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
+@records(LinalgCholeskyExBackward0, (0,), "upper = 1", "L = result(0)", output=0)
 def linalg_cholesky_ex_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
         L, info = below(self, upper, check_errors)
@@ -482,6 +504,7 @@ class LinalgCrossBackward0(Recorded):
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+@records(LinalgCrossBackward0, (0, 1), "dim = 2", "other = save(1) for 0", "self = save(0) for 1")
 def linalg_cross_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, dim: int) -> Tensor:
         result = below(self, other, dim)
@@ -519,6 +542,7 @@ class LinalgDetBackward0(Recorded):
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
+@records(LinalgDetBackward0, (0,), "A = save(0)", "result = result(0)", "LU = other(1)", "pivots = other(2)", output=0)
 def _linalg_det_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         result, LU, pivots = below(A)
@@ -583,6 +607,7 @@ class LinalgInvExBackward0(Recorded):
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+@records(LinalgInvExBackward0, (0,), "inverse = result(0)", output=0)
 def linalg_inv_ex_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
         inverse, info = below(A, check_errors)
@@ -697,6 +722,15 @@ class LinalgSolveTriangularBackward0(Recorded):
 
 
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
+@records(
+    LinalgSolveTriangularBackward0,
+    (0, 1),
+    "self = save(0)",
+    "upper = 2",
+    "left = 3",
+    "unitriangular = 4",
+    "result = result(0)",
+)
 def linalg_solve_triangular_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
         result = below(self, B, upper, left, unitriangular)
@@ -737,6 +771,7 @@ class LinalgSolveExBackward0(Recorded):
 
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
 #     Tensor pivots, Tensor info)
+@records(LinalgSolveExBackward0, (0, 1), "A = save(0)", "left = 2", "result = result(0)", output=0)
 def _linalg_solve_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         result, LU, pivots, info = below(A, B, left, check_errors)
@@ -763,6 +798,7 @@ class MmBackward0(Recorded):
     mat2: Saved
     self: Saved
     saved = ("mat2", "self")
+    formulas = ("ops.mm(grad, mat2.mH)", "ops.mm(self.mH, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat2_edge = self.edges if edges is None else edges
@@ -778,6 +814,7 @@ class MmBackward0(Recorded):
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
+@records(MmBackward0, (0, 1), "mat2 = save(1) for 0", "self = save(0) for 1")
 def mm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat2: Tensor) -> Tensor:
         result = below(self, mat2)
@@ -801,7 +838,7 @@ class MvBackward0(Recorded):
     vec: Saved
     self: Saved
     saved = ("vec", "self")
-    formulas = ("ops.outer(grad, vec.conj())", "")
+    formulas = ("ops.outer(grad, vec.conj())", "ops.mv(self.mH, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, vec_edge = self.edges if edges is None else edges
@@ -817,6 +854,7 @@ class MvBackward0(Recorded):
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
+@records(MvBackward0, (0, 1), "vec = save(1) for 0", "self = save(0) for 1")
 def mv_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, vec: Tensor) -> Tensor:
         result = below(self, vec)
@@ -845,6 +883,7 @@ class TraceBackward0(Recorded):
 
 
 # trace(Tensor self) -> Tensor
+@records(TraceBackward0, (0,), "self_shape = shape(0)")
 def trace_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -883,6 +922,7 @@ class VdotBackward0(Recorded):
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
+@records(VdotBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
 def vdot_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -916,6 +956,7 @@ class CholeskyInverseBackward0(Recorded):
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
+@records(CholeskyInverseBackward0, (0,), "self = save(0)", "upper = 1", "result = result(0)")
 def cholesky_inverse_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, upper: bool) -> Tensor:
         result = below(self, upper)
@@ -955,6 +996,7 @@ class CholeskySolveBackward0(Recorded):
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
+@records(CholeskySolveBackward0, (0, 1), "input2 = save(1)", "upper = 2", "result = result(0)")
 def cholesky_solve_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
         result = below(self, input2, upper)
@@ -989,6 +1031,7 @@ class PdistBackward0(Recorded):
 
 
 # _pdist_forward(Tensor self, float p=2) -> Tensor
+@records(PdistBackward0, (0,), "self = save(0)", "p = 1", "result = result(0)")
 def _pdist_forward_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: float) -> Tensor:
         result = below(self, p)
@@ -1038,6 +1081,7 @@ class CdistBackward0(Recorded):
 
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+@records(CdistBackward0, (0, 1), "x1 = save(0)", "x2 = save(1)", "p = 2", "result = result(0)")
 def _cdist_forward_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
         result = below(x1, x2, p, compute_mode)
@@ -1087,6 +1131,7 @@ class EuclideanDistBackward0(Recorded):
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
+@records(EuclideanDistBackward0, (0, 1), "x1 = save(0)", "x2 = save(1)", "result = result(0)")
 def _euclidean_dist_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(x1: Tensor, x2: Tensor) -> Tensor:
         result = below(x1, x2)
@@ -1150,6 +1195,7 @@ class LinalgEigvalsBackward0(Recorded):
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
+@records(LinalgEigvalsBackward0, (0,))
 def _linalg_eigvals(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1176,6 +1222,7 @@ class LinalgPinvBackward0(Recorded):
 
 
 # linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
+@records(LinalgPinvBackward0, (0,), "self = save(0)", "result = result(0)", refused=(1, 2))
 def linalg_pinv_atol_rtol_tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
         check_no_gradient("linalg_pinv", "atol", atol)
@@ -1318,6 +1365,16 @@ class LinalgLuSolveBackward0(Recorded):
 
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
+@records(
+    LinalgLuSolveBackward0,
+    (0, 2),
+    "LU = save(0)",
+    "pivots = save(1)",
+    "left = 3",
+    "adjoint = 4",
+    "result = result(0)",
+    refused=(1,),
+)
 def linalg_lu_solve_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
         check_no_gradient("linalg_lu_solve", "pivots", pivots)
@@ -1356,6 +1413,7 @@ class LinalgLuFactorExBackward0(Recorded):
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+@records(LinalgLuFactorExBackward0, (0,), "pivot = 1", "LU = result(0)", "pivots = other(1)", output=0)
 def linalg_lu_factor_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
         LU, pivots, info = below(A, pivot, check_errors)

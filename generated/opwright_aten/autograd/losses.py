@@ -15,6 +15,7 @@ from opwright.abi import (
     check_no_gradient,
     not_implemented,
     record,
+    records,
     refuse_recording,
     save,
     save_optional,
@@ -65,6 +66,16 @@ class BinaryCrossEntropyBackward0(Recorded):
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
+@records(
+    BinaryCrossEntropyBackward0,
+    (0, 1),
+    "self = save(0)",
+    "target = save(1) for 0",
+    "weight = save(2)",
+    "reduction = 3",
+    "target_shape = shape(1)",
+    refused=(2,),
+)
 def binary_cross_entropy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
         check_no_gradient("binary_cross_entropy", "weight", weight)
@@ -130,6 +141,17 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded):
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
+@records(
+    BinaryCrossEntropyWithLogitsBackward0,
+    (0, 1),
+    "self = save(0)",
+    "target = save(1) for 0",
+    "pos_weight = save(3)",
+    "weight = save(2)",
+    "reduction = 4",
+    "target_shape = shape(1)",
+    refused=(2, 3),
+)
 def binary_cross_entropy_with_logits_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -195,6 +217,7 @@ class HuberLossBackward0(Recorded):
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+@records(HuberLossBackward0, (0, 1), "self = save(0)", "target = save(1)", "delta = 3", "reduction = 2")
 def huber_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
         result = below(self, target, reduction, delta)
@@ -238,6 +261,7 @@ class MseLossBackward0(Recorded):
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+@records(MseLossBackward0, (0, 1), "self = save(0)", "target = save(1)", "reduction = 2")
 def mse_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int) -> Tensor:
         result = below(self, target, reduction)
@@ -287,6 +311,18 @@ class NllLossBackward0(Recorded):
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
+@records(
+    NllLossBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "target = save(1)",
+    "weight = save(2)",
+    "reduction = 3",
+    "ignore_index = 4",
+    "total_weight = other(1)",
+    refused=(2,),
+    output=0,
+)
 def nll_loss_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -349,6 +385,18 @@ class NllLoss2DBackward0(Recorded):
 
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
+@records(
+    NllLoss2DBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "target = save(1)",
+    "weight = save(2)",
+    "reduction = 3",
+    "ignore_index = 4",
+    "total_weight = other(1)",
+    refused=(2,),
+    output=0,
+)
 def nll_loss2d_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -415,6 +463,7 @@ class SmoothL1LossBackward0(Recorded):
 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
+@records(SmoothL1LossBackward0, (0, 1), "self = save(0)", "target = save(1)", "beta = 3", "reduction = 2")
 def smooth_l1_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
         result = below(self, target, reduction, beta)
@@ -479,6 +528,19 @@ class CtcLossBackward0(Recorded):
 
 # _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
 #     zero_infinity=False) -> (Tensor, Tensor)
+@records(
+    CtcLossBackward0,
+    (0,),
+    "log_probs = save(0)",
+    "targets = save(1)",
+    "input_lengths = 2",
+    "target_lengths = 3",
+    "blank = 4",
+    "zero_infinity = 5",
+    "result0 = result(0)",
+    "result1 = other(1)",
+    output=0,
+)
 def _ctc_loss_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         log_probs: Tensor,
@@ -527,6 +589,7 @@ class CtcLossBackwardBackward0(Recorded):
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+@records(CtcLossBackwardBackward0, (0, 1, 5, 6))
 def _ctc_loss_backward(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         grad: Tensor,
@@ -587,6 +650,7 @@ class SoftMarginLossBackward0(Recorded):
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+@records(SoftMarginLossBackward0, (0,), "target = save(1)", "self = save(0)", "reduction = 2", refused=(1,))
 def soft_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int) -> Tensor:
         check_no_gradient("soft_margin_loss", "target", target)
@@ -629,6 +693,17 @@ class MultiMarginLossBackward0(Recorded):
 
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
+@records(
+    MultiMarginLossBackward0,
+    (0,),
+    "self = save(0)",
+    "target = save(1)",
+    "p = 2",
+    "margin = 3",
+    "weight = save(4)",
+    "reduction = 5",
+    refused=(4,),
+)
 def multi_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, p: Any, margin: Any, weight: Tensor | None, reduction: int) -> Tensor:
         check_no_gradient("multi_margin_loss", "weight", weight)
@@ -672,6 +747,15 @@ class MultilabelMarginLossBackward0(Recorded):
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
+@records(
+    MultilabelMarginLossBackward0,
+    (0,),
+    "self = save(0)",
+    "target = save(1)",
+    "reduction = 2",
+    "is_target = other(1)",
+    output=0,
+)
 def multilabel_margin_loss_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
         if self.edge is None:

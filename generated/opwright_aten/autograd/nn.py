@@ -18,6 +18,7 @@ from opwright.abi import (
     not_implemented,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save,
     save_optional,
@@ -43,6 +44,7 @@ class LogSoftmaxBackward0(Recorded):
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+@records(LogSoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
 def _log_softmax_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
         result = below(self, dim, half_to_float)
@@ -74,6 +76,7 @@ class SafeSoftmaxBackward0(Recorded):
 
 
 # _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+@records(SafeSoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
 def _safe_softmax(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         result = below(self, dim, dtype)
@@ -101,6 +104,7 @@ class SoftmaxBackward0(Recorded):
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+@records(SoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
 def _softmax_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
         result = below(self, dim, half_to_float)
@@ -144,6 +148,14 @@ class EmbeddingBackward0(Recorded):
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
 #     -> Tensor
+@records(
+    EmbeddingBackward0,
+    (0,),
+    "indices = save(1)",
+    "weight_shape = shape(0)",
+    "padding_idx = 2",
+    "scale_grad_by_freq = 3",
+)
 def embedding_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Tensor:
         if weight.edge is None:
@@ -234,6 +246,21 @@ class EmbeddingBagBackward0(Recorded):
 # _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
 #     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
 #     Tensor, Tensor, Tensor)
+@records(
+    EmbeddingBagBackward0,
+    (0, 6),
+    "indices = save(1)",
+    "offsets = save(2)",
+    "weight_shape = shape(0)",
+    "scale_grad_by_freq = 3",
+    "mode = 4",
+    "per_sample_weights = save(6) for 0",
+    "padding_idx = 8",
+    "result2 = other(2)",
+    "result3 = other(3)",
+    "weight = save(0) for 6",
+    output=0,
+)
 def _embedding_bag_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         weight: Tensor,
@@ -311,6 +338,7 @@ class NativeDropoutBackward0(Recorded):
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
+@records(NativeDropoutBackward0, (0,), "train = 2", "p = 1", "result1 = other(1)", output=0)
 def native_dropout_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
         result0, result1 = below(input, p, train)
@@ -339,6 +367,7 @@ class EmbeddingRenormBackward0(Recorded):
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
+@records(EmbeddingRenormBackward0, (0,), refused=(1,))
 def embedding_renorm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
         check_no_gradient("embedding_renorm", "indices", indices)

@@ -19,6 +19,7 @@ from opwright.abi import (
     rebase_history,
     record,
     record_several,
+    records,
     refuse_recording,
     save,
     save_optional,
@@ -47,6 +48,7 @@ class RenormBackward0(Recorded):
 
 
 # renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+@records(RenormBackward0, (0,), "self = save(0)", "p = 1", "dim = 2", "maxnorm = 3")
 def renorm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
         result = below(self, p, dim, maxnorm)
@@ -125,6 +127,20 @@ class NativeBatchNormBackward0(Recorded):
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+@records(
+    NativeBatchNormBackward0,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "running_mean = save(3)",
+    "running_var = save(4)",
+    "training = 5",
+    "eps = 7",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    refused=(3, 4),
+    output=0,
+)
 def native_batch_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -198,6 +214,20 @@ class NativeBatchNormLegitBackward0(Recorded):
 
 # _native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
 #     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+@records(
+    NativeBatchNormLegitBackward0,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "running_mean = save(3)",
+    "running_var = save(4)",
+    "training = 5",
+    "eps = 7",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    refused=(3, 4),
+    output=0,
+)
 def _native_batch_norm_legit_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -267,6 +297,17 @@ class NativeBatchNormLegitBackward1(Recorded):
 
 # _native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
 #     float eps) -> (Tensor, Tensor, Tensor)
+@records(
+    NativeBatchNormLegitBackward1,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "training = 3",
+    "eps = 5",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    output=0,
+)
 def _native_batch_norm_legit_no_stats(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -342,6 +383,20 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded):
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out,
 #     Tensor running_var_out)
+@records(
+    NativeBatchNormLegitFunctionalBackward0,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "running_mean = save(3)",
+    "running_var = save(4)",
+    "training = 5",
+    "eps = 7",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    refused=(3, 4),
+    output=0,
+)
 def _native_batch_norm_legit_functional(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -423,6 +478,19 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded):
 
 # _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+@records(
+    NativeBatchNormLegitNoTrainingBackward0,
+    (0, 1, 2),
+    "input = save(0)",
+    "weight = save(1)",
+    "running_mean = save(3)",
+    "running_var = save(4)",
+    "eps = 6",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    refused=(3, 4),
+    output=0,
+)
 def _native_batch_norm_legit_no_training_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,
@@ -568,6 +636,17 @@ class NativeLayerNormBackward0(Recorded):
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
 #     Tensor, Tensor)
+@records(
+    NativeLayerNormBackward0,
+    (0, 2, 3),
+    "input = save(0)",
+    "normalized_shape = 1",
+    "weight = save(2)",
+    "eps = 4",
+    "result1 = other(1)",
+    "result2 = other(2)",
+    output=0,
+)
 def native_layer_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         input: Tensor,

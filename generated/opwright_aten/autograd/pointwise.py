@@ -164,6 +164,7 @@ class AddcdivBackward0(Recorded):
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+@records(AddcdivBackward0, (0, 1, 2), "value = 3", "tensor2 = save(2) for 1, 2", "tensor1 = save(1) for 2")
 def addcdiv_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
         result = below(self, tensor1, tensor2, value)
@@ -227,6 +228,7 @@ class AddcmulBackward0(Recorded):
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+@records(AddcmulBackward0, (0, 1, 2), "tensor2 = save(2) for 1", "value = 3", "tensor1 = save(1) for 2")
 def addcmul_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
         result = below(self, tensor1, tensor2, value)
@@ -360,6 +362,7 @@ class ClampBackward0(Recorded):
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
+@records(ClampBackward0, (0, 1, 2), "self = save(0)", "min = save(1)", "max = save(2)")
 def clamp_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
         result = below(self, min, max)
@@ -408,6 +411,7 @@ class ClampBackward1(Recorded):
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+@records(ClampBackward1, (0,), "self = save(0)", "min = 1", "max = 2")
 def clamp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
         result = below(self, min, max)
@@ -699,7 +703,7 @@ class CopysignBackward0(Recorded):
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
-@records(CopysignBackward0, (0, 1), "self = save(0) for 0", "result = result")
+@records(CopysignBackward0, (0, 1), "self = save(0) for 0", "result = result(0)")
 def copysign_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -755,7 +759,7 @@ class CopysignBackward1(Recorded):
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
-@records(CopysignBackward1, (0,), "self = save(0)", "result = result")
+@records(CopysignBackward1, (0,), "self = save(0)", "result = result(0)")
 def copysign_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -936,6 +940,7 @@ class DivBackward2(Recorded):
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
+@records(DivBackward2, (0, 1), "rounding_mode = 2", "other = save(1)", "self = save(0) for 1")
 def div_Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
         result = below(self, other, rounding_mode)
@@ -981,6 +986,7 @@ class DivBackward3(Recorded):
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
+@records(DivBackward3, (0,), "rounding_mode = 2", "other = 1")
 def div_Scalar_mode(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
         result = below(self, other, rounding_mode)
@@ -1122,6 +1128,7 @@ class FmodBackward0(Recorded):
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
+@records(FmodBackward0, (0,))
 def fmod_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -1171,6 +1178,7 @@ class FmodBackward1(Recorded):
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
+@records(FmodBackward1, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
 def fmod_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1227,7 +1235,7 @@ class HypotBackward0(Recorded):
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
-@records(HypotBackward0, (0, 1), "self = save(0) for 0", "result = result", "other = save(1) for 1")
+@records(HypotBackward0, (0, 1), "self = save(0) for 0", "result = result(0)", "other = save(1) for 1")
 def hypot_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1292,6 +1300,7 @@ class LdexpBackward0(Recorded):
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+@records(LdexpBackward0, (0, 1), "other = save(1) for 0", "result = result(0)")
 def ldexp_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1338,6 +1347,7 @@ class LerpBackward0(Recorded):
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+@records(LerpBackward0, (0, 1), "weight = 2")
 def lerp_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, end: Tensor, weight: Any) -> Tensor:
         result = below(self, end, weight)
@@ -1395,6 +1405,7 @@ class LerpBackward1(Recorded):
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+@records(LerpBackward1, (0, 1, 2), "weight = save(2) for 0, 1", "end = save(1) for 2", "self = save(0) for 2")
 def lerp_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
         result = below(self, end, weight)
@@ -1452,6 +1463,7 @@ class LogaddexpBackward0(Recorded):
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
+@records(LogaddexpBackward0, (0, 1), "other = save(1)", "self = save(0)")
 def logaddexp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1811,6 +1823,7 @@ class PowBackward0(Recorded):
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+@records(PowBackward0, (0,), "self = save(0)", "exponent = 1")
 def pow_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, exponent: Any) -> Tensor:
         result = below(self, exponent)
@@ -1871,6 +1884,7 @@ class PowBackward1(Recorded):
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+@records(PowBackward1, (0, 1), "self = save(0)", "exponent = save(1)", "result = result(0)")
 def pow_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, exponent: Tensor) -> Tensor:
         result = below(self, exponent)
@@ -1920,6 +1934,7 @@ class PowBackward2(Recorded):
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
+@records(PowBackward2, (1,), "self = 0", "exponent = save(1)", "result = result(0)")
 def pow_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Any, exponent: Tensor) -> Tensor:
         result = below(self, exponent)
@@ -1948,6 +1963,7 @@ class RemainderBackward0(Recorded):
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
+@records(RemainderBackward0, (0,))
 def remainder_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -1997,6 +2013,7 @@ class RemainderBackward1(Recorded):
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
+@records(RemainderBackward1, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
 def remainder_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2229,6 +2246,7 @@ class WhereBackward0(Recorded):
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+@records(WhereBackward0, (1, 2), "condition = save(0)")
 def where_self(below: Callable[..., Tensor]) -> Kernel:
     def kernel(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         if self.edge is None and other.edge is None:
@@ -2263,6 +2281,7 @@ class FloorDivideBackward0(Recorded):
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
+@records(FloorDivideBackward0, (0, 1))
 def floor_divide_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2299,6 +2318,7 @@ class FloorDivideBackward1(Recorded):
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
+@records(FloorDivideBackward1, (0,))
 def floor_divide_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -2386,6 +2406,7 @@ class HeavisideBackward0(Recorded):
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
+@records(HeavisideBackward0, (0, 1))
 def heaviside_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, values: Tensor) -> Tensor:
         result = below(self, values)
@@ -2427,6 +2448,7 @@ class RemainderBackward2(Recorded):
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+@records(RemainderBackward2, (1,), "self = 0", "other = save(1)")
 def remainder_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Any, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -2458,6 +2480,7 @@ class WhereBackward1(Recorded):
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
+@records(WhereBackward1, (1,), "condition = save(0)")
 def where_ScalarOther(below: Callable[..., Tensor]) -> Kernel:
     def kernel(condition: Tensor, self: Tensor, other: Any) -> Tensor:
         if self.edge is None:
@@ -2486,6 +2509,7 @@ class WhereBackward2(Recorded):
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
+@records(WhereBackward2, (2,), "condition = save(0)")
 def where_ScalarSelf(below: Callable[..., Tensor]) -> Kernel:
     def kernel(condition: Tensor, self: Any, other: Tensor) -> Tensor:
         if other.edge is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, record, refuse_recording, save, unpack
+from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, record, records, refuse_recording, save, unpack
 from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
@@ -23,6 +23,7 @@ class AdaptiveAvgPool2DBackward0(Recorded):
 
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
+@records(AdaptiveAvgPool2DBackward0, (0,), "self_shape = shape(0)")
 def _adaptive_avg_pool2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int]) -> Tensor:
         result = below(self, output_size)
@@ -50,6 +51,7 @@ class AdaptiveAvgPool3DBackward0(Recorded):
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
+@records(AdaptiveAvgPool3DBackward0, (0,), "self_shape = shape(0)")
 def _adaptive_avg_pool3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int]) -> Tensor:
         result = below(self, output_size)
@@ -80,6 +82,7 @@ class AdaptiveMaxPool2DBackward0(Recorded):
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
+@records(AdaptiveMaxPool2DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def adaptive_max_pool2d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
         result0, result1 = below(self, output_size)
@@ -112,6 +115,7 @@ class AdaptiveMaxPool3DBackward0(Recorded):
 
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
+@records(AdaptiveMaxPool3DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def adaptive_max_pool3d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
         result0, result1 = below(self, output_size)
@@ -157,6 +161,16 @@ class AvgPool2DBackward0(Recorded):
 
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
+@records(
+    AvgPool2DBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "kernel_size = 1",
+    "stride = 2",
+    "padding = 3",
+    "count_include_pad = 5",
+    "divisor_override = 6",
+)
 def avg_pool2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -215,6 +229,16 @@ class AvgPool3DBackward0(Recorded):
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
+@records(
+    AvgPool3DBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "kernel_size = 1",
+    "stride = 2",
+    "padding = 3",
+    "count_include_pad = 5",
+    "divisor_override = 6",
+)
 def avg_pool3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -261,6 +285,7 @@ class MaxPool2DWithIndicesBackward0(Recorded):
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
+@records(MaxPool2DWithIndicesBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def max_pool2d_with_indices_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -302,6 +327,7 @@ class MaxPool3DWithIndicesBackward0(Recorded):
 
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
+@records(MaxPool3DWithIndicesBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def max_pool3d_with_indices_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -340,6 +366,7 @@ class MaxUnpool2DBackward0(Recorded):
 
 
 # max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+@records(MaxUnpool2DBackward0, (0,), "indices = save(1)")
 def max_unpool2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
         if self.edge is None:
@@ -371,6 +398,7 @@ class MaxUnpool3DBackward0(Recorded):
 
 
 # max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+@records(MaxUnpool3DBackward0, (0,), "indices = save(1)")
 def max_unpool3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, indices: Tensor, output_size: list[int], stride: list[int], padding: list[int]) -> Tensor:
         if self.edge is None:
@@ -404,6 +432,7 @@ class FractionalMaxPool2DBackward0(Recorded):
 
 
 # fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+@records(FractionalMaxPool2DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def fractional_max_pool2d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -443,6 +472,7 @@ class FractionalMaxPool3DBackward0(Recorded):
 
 
 # fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+@records(FractionalMaxPool3DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
 def fractional_max_pool3d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -490,6 +520,7 @@ class MaxPool2DWithIndicesBackwardBackward0(Recorded):
 
 # max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
 #     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
+@records(MaxPool2DWithIndicesBackwardBackward0, (0, 1), "indices = save(7) for 0")
 def max_pool2d_with_indices_backward_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         grad_output: Tensor,

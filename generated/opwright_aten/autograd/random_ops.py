@@ -15,6 +15,7 @@ from opwright.abi import (
     check_inplace,
     rebase_history,
     record,
+    records,
     refuse_recording,
 )
 
@@ -31,6 +32,7 @@ class BernoulliBackward0(Recorded):
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
+@records(BernoulliBackward0, (0,))
 def bernoulli_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, generator)
@@ -56,6 +58,7 @@ class CauchyBackward0(Recorded):
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
+@records(CauchyBackward0, (0,))
 def cauchy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
         result = below(self, median, sigma, generator)
@@ -93,6 +96,7 @@ class ExponentialBackward0(Recorded):
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
+@records(ExponentialBackward0, (0,))
 def exponential_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
         result = below(self, lambd, generator)
@@ -130,6 +134,7 @@ class GeometricBackward0(Recorded):
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
+@records(GeometricBackward0, (0,))
 def geometric_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
         result = below(self, p, generator)
@@ -167,6 +172,7 @@ class LogNormalBackward0(Recorded):
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
+@records(LogNormalBackward0, (0,))
 def log_normal_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         result = below(self, mean, std, generator)
@@ -204,6 +210,7 @@ class RandomBackward0(Recorded):
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
+@records(RandomBackward0, (0,))
 def random_from(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
         result = below(self, from_, to, generator)
@@ -241,6 +248,7 @@ class RandomBackward1(Recorded):
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
+@records(RandomBackward1, (0,))
 def random_to(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, to: int, generator: Generator | None) -> Tensor:
         result = below(self, to, generator)
@@ -278,6 +286,7 @@ class RandomBackward2(Recorded):
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
+@records(RandomBackward2, (0,))
 def random_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, generator)
@@ -315,6 +324,7 @@ class UniformBackward0(Recorded):
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
+@records(UniformBackward0, (0,))
 def uniform_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
         result = below(self, from_, to, generator)
@@ -352,6 +362,7 @@ class PoissonBackward0(Recorded):
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
+@records(PoissonBackward0, (0,))
 def poisson_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, generator)
@@ -378,6 +389,7 @@ class BernoulliBackward1(Recorded):
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
+@records(BernoulliBackward1, (0, 1))
 def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, p, generator)
@@ -415,6 +427,7 @@ class BernoulliBackward2(Recorded):
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+@records(BernoulliBackward2, (0,))
 def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
         result = below(self, p, generator)
@@ -452,6 +465,7 @@ class NormalBackward0(Recorded):
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
+@records(NormalBackward0, (0,))
 def normal_functional(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         result = below(self, mean, std, generator)
@@ -489,6 +503,7 @@ class NormalBackward1(Recorded):
 
 
 # normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
+@records(NormalBackward1, (0,))
 def normal_Tensor_float(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
@@ -514,6 +529,7 @@ class NormalBackward2(Recorded):
 
 
 # normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
+@records(NormalBackward2, (1,))
 def normal_float_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
@@ -540,6 +556,7 @@ class NormalBackward3(Recorded):
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
+@records(NormalBackward3, (0, 1))
 def normal_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)

@@ -18,6 +18,7 @@ from opwright.abi import (
     rebase_history,
     record,
     record_several,
+    records,
     refuse_recording,
     save,
     save_original,
@@ -46,6 +47,7 @@ class AmaxBackward0(Recorded):
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+@records(AmaxBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
 def amax_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
         result = below(self, dim, keepdim)
@@ -82,6 +84,7 @@ class AminBackward0(Recorded):
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+@records(AminBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
 def amin_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
         result = below(self, dim, keepdim)
@@ -157,6 +160,7 @@ class CummaxBackward0(Recorded):
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+@records(CummaxBackward0, (0,), "self = save(0)", "dim = 1", "indices = other(1)", output=0)
 def cummax_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim)
@@ -191,6 +195,7 @@ class CumminBackward0(Recorded):
 
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
+@records(CumminBackward0, (0,), "self = save(0)", "dim = 1", "indices = other(1)", output=0)
 def cummin_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim)
@@ -225,6 +230,7 @@ class CumprodBackward0(Recorded):
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+@records(CumprodBackward0, (0,), "self = save(0)", "dim = 1", "result = result(0)")
 def cumprod_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         result = below(self, dim, dtype)
@@ -269,6 +275,7 @@ class CumsumBackward0(Recorded):
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+@records(CumsumBackward0, (0,), "dim = 1")
 def cumsum_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         result = below(self, dim, dtype)
@@ -329,6 +336,7 @@ class DistBackward0(Recorded):
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
+@records(DistBackward0, (0, 1), "self = save(0)", "other = save(1)", "p = 2", "result = result(0)")
 def dist_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor, p: Any) -> Tensor:
         result = below(self, other, p)
@@ -368,6 +376,7 @@ class LinalgVectorNormBackward0(Recorded):
 
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 #     Tensor
+@records(LinalgVectorNormBackward0, (0,), "self = save(0)", "ord = 1", "dim = 2", "keepdim = 3", "result = result(0)")
 def linalg_vector_norm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, ord: Any, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
         result = below(self, ord, dim, keepdim, dtype)
@@ -405,6 +414,7 @@ class LogcumsumexpBackward0(Recorded):
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor
+@records(LogcumsumexpBackward0, (0,), "self = save(0)", "dim = 1", "result = result(0)")
 def logcumsumexp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -440,6 +450,7 @@ class LogsumexpBackward0(Recorded):
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+@records(LogsumexpBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
 def logsumexp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
         result = below(self, dim, keepdim)
@@ -475,6 +486,7 @@ class MaxBackward0(Recorded):
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(MaxBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
 def max_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
@@ -510,6 +522,7 @@ class MaxBackward1(Recorded):
 
 
 # max(Tensor self) -> Tensor
+@records(MaxBackward1, (0,), "self = save(0)", "result = result(0)")
 def max_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -539,6 +552,7 @@ class MeanBackward0(Recorded):
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
+@records(MeanBackward0, (0,), "self_shape = shape(0)", "self_numel = numel(0)")
 def mean_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dtype: DType | None) -> Tensor:
         result = below(self, dtype)
@@ -571,6 +585,7 @@ class MeanBackward1(Recorded):
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+@records(MeanBackward1, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2")
 def mean_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
         result = below(self, dim, keepdim, dtype)
@@ -605,6 +620,7 @@ class MinBackward0(Recorded):
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(MinBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
 def min_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
@@ -640,6 +656,7 @@ class MinBackward1(Recorded):
 
 
 # min(Tensor self) -> Tensor
+@records(MinBackward1, (0,), "self = save(0)", "result = result(0)")
 def min_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -676,6 +693,7 @@ class NansumBackward0(Recorded):
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+@records(NansumBackward0, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2", "self = save(0)")
 def nansum_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
         result = below(self, dim, keepdim, dtype)
@@ -711,6 +729,7 @@ class NormBackward0(Recorded):
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
+@records(NormBackward0, (0,), "self = save(0)", "p = 1", "result = result(0)")
 def norm_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Any) -> Tensor:
         result = below(self, p)
@@ -747,6 +766,7 @@ class NormBackward1(Recorded):
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+@records(NormBackward1, (0,), "self = save(0)", "p = 1", "dim = 2", "keepdim = 3", "result = result(0)")
 def norm_ScalarOpt_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
         result = below(self, p, dim, keepdim)
@@ -784,6 +804,7 @@ class NormBackward2(Recorded):
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
+@records(NormBackward2, (0,), "self = save(0)", "dtype_ = 2", "p = 1", "result = result(0)")
 def norm_ScalarOpt_dtype(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Any, dtype: DType) -> Tensor:
         result = below(self, p, dtype)
@@ -824,6 +845,7 @@ class NormBackward3(Recorded):
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
+@records(NormBackward3, (0,), "self = save(0)", "dtype_ = 4", "p = 1", "dim = 2", "keepdim = 3", "result = result(0)")
 def norm_ScalarOpt_dim_dtype(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
         result = below(self, p, dim, keepdim, dtype)
@@ -860,6 +882,7 @@ class ProdBackward0(Recorded):
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+@records(ProdBackward0, (0,), "self = save(0)", "result = result(0)")
 def prod_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dtype: DType | None) -> Tensor:
         result = below(self, dtype)
@@ -894,6 +917,7 @@ class ProdBackward1(Recorded):
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+@records(ProdBackward1, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
 def prod_dim_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
         result = below(self, dim, keepdim, dtype)
@@ -931,6 +955,7 @@ class StdBackward0(Recorded):
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+@records(StdBackward0, (0,), "self = save(0)", "dim = 1", "correction = 2", "keepdim = 3", "result = result(0)")
 def std_correction(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
         result = below(self, dim, correction, keepdim)
@@ -1008,6 +1033,7 @@ class SumBackward0(Recorded):
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+@records(SumBackward0, (0,), "self_shape = shape(0)")
 def sum_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dtype: DType | None) -> Tensor:
         result = below(self, dtype)
@@ -1037,6 +1063,7 @@ class SumBackward1(Recorded):
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+@records(SumBackward1, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2")
 def sum_dim_IntList(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
         result = below(self, dim, keepdim, dtype)
@@ -1071,6 +1098,7 @@ class VarBackward0(Recorded):
 
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+@records(VarBackward0, (0,), "self = save(0)", "dim = 1", "correction = 2", "keepdim = 3")
 def var_correction(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
         result = below(self, dim, correction, keepdim)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, edges_of, gradients_of, record, refuse_recording
+from opwright.abi import Edge, Kernel, Recorded, Tensor, edges_of, gradients_of, record, records, refuse_recording
 from opwright_kernels.gradients import shapes as shapes_gradients
 
 from .. import ops
@@ -75,6 +75,7 @@ class ConstantPadNdBackward0(Recorded):
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+@records(ConstantPadNdBackward0, (0,), "pad = 1")
 def constant_pad_nd_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, pad: list[int], value: Any) -> Tensor:
         result = below(self, pad, value)
@@ -104,6 +105,7 @@ class DiagEmbedBackward0(Recorded):
 
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
+@records(DiagEmbedBackward0, (0,), "offset = 1", "dim1 = 2", "dim2 = 3")
 def diag_embed_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, offset, dim1, dim2)
@@ -146,6 +148,7 @@ class DiagonalScatterBackward0(Recorded):
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+@records(DiagonalScatterBackward0, (0, 1), "src_shape = shape(1)", "offset = 2", "dim1 = 3", "dim2 = 4")
 def diagonal_scatter_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, src, offset, dim1, dim2)
@@ -176,6 +179,7 @@ class FlipBackward0(Recorded):
 
 
 # flip(Tensor self, int[] dims) -> Tensor
+@records(FlipBackward0, (0,), "dims = 1")
 def flip_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dims: list[int]) -> Tensor:
         result = below(self, dims)
@@ -205,6 +209,7 @@ class NarrowCopyBackward0(Recorded):
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
+@records(NarrowCopyBackward0, (0,), "self_shape = shape(0)", "dim = 1", "start = 2")
 def narrow_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         result = below(self, dim, start, length)
@@ -234,6 +239,7 @@ class ReflectionPad1DBackward0(Recorded):
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+@records(ReflectionPad1DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def reflection_pad1d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -262,6 +268,7 @@ class ReflectionPad2DBackward0(Recorded):
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+@records(ReflectionPad2DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def reflection_pad2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -290,6 +297,7 @@ class ReflectionPad3DBackward0(Recorded):
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+@records(ReflectionPad3DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def reflection_pad3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -319,6 +327,7 @@ class RepeatBackward0(Recorded):
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
+@records(RepeatBackward0, (0,), "self_shape = shape(0)", "repeats = 1")
 def repeat_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, repeats: list[int]) -> Tensor:
         result = below(self, repeats)
@@ -347,6 +356,7 @@ class ReplicationPad1DBackward0(Recorded):
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+@records(ReplicationPad1DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def replication_pad1d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -375,6 +385,7 @@ class ReplicationPad2DBackward0(Recorded):
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+@records(ReplicationPad2DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def replication_pad2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -403,6 +414,7 @@ class ReplicationPad3DBackward0(Recorded):
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+@records(ReplicationPad3DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
 def replication_pad3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, padding: list[int]) -> Tensor:
         result = below(self, padding)
@@ -432,6 +444,7 @@ class RollBackward0(Recorded):
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
+@records(RollBackward0, (0,), "shifts = 1", "dims = 2")
 def roll_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
         result = below(self, shifts, dims)
@@ -461,6 +474,7 @@ class Rot90Backward0(Recorded):
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
+@records(Rot90Backward0, (0,), "k = 1", "dims = 2")
 def rot90_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, k: int, dims: list[int]) -> Tensor:
         result = below(self, k, dims)
@@ -498,6 +512,7 @@ class SelectScatterBackward0(Recorded):
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
+@records(SelectScatterBackward0, (0, 1), "src_shape = shape(1)", "dim = 2", "index = 3")
 def select_scatter_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         result = below(self, src, dim, index)
@@ -548,6 +563,7 @@ class SliceScatterBackward0(Recorded):
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
+@records(SliceScatterBackward0, (0, 1), "src_shape = shape(1)", "dim = 2", "start = 3", "end = 4", "step = 5")
 def slice_scatter_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
         result = below(self, src, dim, start, end, step)
@@ -580,6 +596,7 @@ class PixelShuffleBackward0(Recorded):
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
+@records(PixelShuffleBackward0, (0,), "upscale_factor = 1")
 def pixel_shuffle_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, upscale_factor: int) -> Tensor:
         result = below(self, upscale_factor)
@@ -607,6 +624,7 @@ class PixelUnshuffleBackward0(Recorded):
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
+@records(PixelUnshuffleBackward0, (0,), "downscale_factor = 1")
 def pixel_unshuffle_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, downscale_factor: int) -> Tensor:
         result = below(self, downscale_factor)

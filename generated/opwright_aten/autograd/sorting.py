@@ -13,9 +13,11 @@ from opwright.abi import (
     RecordedSeveral,
     Saved,
     Tensor,
+    edges_of,
     not_implemented,
     record,
     record_several,
+    records,
     refuse_recording,
     save,
     save_result,
@@ -40,6 +42,7 @@ class KthvalueBackward0(Recorded):
 
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(KthvalueBackward0, (0,), "dim = 2", "self_shape = shape(0)", "keepdim = 3", "indices = other(1)", output=0)
 def kthvalue_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, k, dim, keepdim)
@@ -75,6 +78,7 @@ class MedianBackward0(Recorded):
 
 
 # median(Tensor self) -> Tensor
+@records(MedianBackward0, (0,), "self = save(0)", "result = result(0)")
 def median_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -108,6 +112,7 @@ class MedianBackward1(Recorded):
 
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(MedianBackward1, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
 def median_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
@@ -144,6 +149,7 @@ class ModeBackward0(Recorded):
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(ModeBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
 def mode_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
@@ -179,6 +185,7 @@ class NanmedianBackward0(Recorded):
 
 
 # nanmedian(Tensor self) -> Tensor
+@records(NanmedianBackward0, (0,), "self = save(0)", "result = result(0)")
 def nanmedian_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -212,6 +219,7 @@ class NanmedianBackward1(Recorded):
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+@records(NanmedianBackward1, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
 def nanmedian_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
@@ -247,6 +255,7 @@ class SortBackward0(Recorded):
 
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+@records(SortBackward0, (0,), "dim = 1", "self_shape = shape(0)", "indices = other(1)", output=0)
 def sort_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, descending)
@@ -281,6 +290,7 @@ class SortBackward1(Recorded):
 
 
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+@records(SortBackward1, (0,), "dim = 2", "self_shape = shape(0)", "indices = other(1)", output=0)
 def sort_stable(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, stable, dim, descending)
@@ -315,6 +325,7 @@ class TopkBackward0(Recorded):
 
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+@records(TopkBackward0, (0,), "dim = 2", "self_shape = shape(0)", "indices = other(1)", output=0)
 def topk_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, k, dim, largest, sorted)
@@ -343,6 +354,7 @@ class BincountBackward0(Recorded):
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+@records(BincountBackward0, (1,))
 def bincount_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
         if weights is None or weights.edge is None:
@@ -369,6 +381,7 @@ class UniqueBackward0(Recorded):
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+@records(UniqueBackward0, (0,), output=0)
 def _unique_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
         result0, result1 = below(self, sorted, return_inverse)
@@ -396,6 +409,7 @@ class Unique2Backward0(Recorded):
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
+@records(Unique2Backward0, (0,), output=0)
 def _unique2_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
         result0, result1, result2 = below(self, sorted, return_inverse, return_counts)
@@ -423,6 +437,7 @@ class UniqueDimBackward0(Recorded):
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
+@records(UniqueDimBackward0, (0,), output=0)
 def unique_dim_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -456,6 +471,7 @@ class UniqueConsecutiveBackward0(Recorded):
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
+@records(UniqueConsecutiveBackward0, (0,), output=0)
 def unique_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -492,6 +508,7 @@ class UniqueDimConsecutiveBackward0(Recorded):
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
+@records(UniqueDimConsecutiveBackward0, (0,), output=0)
 def unique_dim_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
         result0, result1, result2 = below(self, dim, return_inverse, return_counts)
@@ -603,6 +620,150 @@ def histogram_bin_ct(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
 # histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
 #     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
 histogram_bin_ct_out = refuse_recording("histogram", 0, 3, 5, 6)
+
+
+# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
+#     -> Tensor[]
+class HistogramddBinEdgesBackward0(RecordedSeveral):
+    __slots__ = ()
+
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, weight_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_weight: Any = None
+        if self_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_bin_edges",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        if weight_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_bin_edges",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        return grad_self, grad_weight
+
+
+# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
+#     -> Tensor[]
+def _histogramdd_bin_edges_default(below: Callable[..., list[Tensor]]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: list[int],
+        range: list[float] | None,
+        weight: Tensor | None,
+        density: bool,
+    ) -> list[Tensor]:
+        results = below(self, bins, range, weight, density)
+        node = HistogramddBinEdgesBackward0()
+        node.edges = (self.edge, None if weight is None else weight.edge)
+        record_several(results, node)
+        return results
+
+    return kernel
+
+
+# _histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!)[] out) -> ()
+_histogramdd_bin_edges_out = refuse_recording("_histogramdd_bin_edges", 0, 3, 5)
+
+
+# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False) -> Tensor
+class HistogramddFromBinCtsBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, weight_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_weight: Any = None
+        if self_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_from_bin_cts",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        if weight_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_from_bin_cts",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        return grad_self, grad_weight
+
+
+# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False) -> Tensor
+@records(HistogramddFromBinCtsBackward0, (0, 3))
+def _histogramdd_from_bin_cts_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: list[int],
+        range: list[float] | None,
+        weight: Tensor | None,
+        density: bool,
+    ) -> Tensor:
+        result = below(self, bins, range, weight, density)
+        node = HistogramddFromBinCtsBackward0()
+        node.edges = (self.edge, None if weight is None else weight.edge)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!) out) -> Tensor(a!)
+_histogramdd_from_bin_cts_out = refuse_recording("_histogramdd_from_bin_cts", 0, 3, 5)
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+class HistogramddFromBinTensorsBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, *bins_edges, weight_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_bins: Any = [None] * len(bins_edges)
+        grad_weight: Any = None
+        if self_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_from_bin_tensors",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        if any(each is not None for each in bins_edges):
+            raise not_implemented(
+                "aten::_histogramdd_from_bin_tensors",
+                "bins",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        if weight_edge is not None:
+            raise not_implemented(
+                "aten::_histogramdd_from_bin_tensors",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
+        return grad_self, *grad_bins, grad_weight
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, bins: list[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+        result = below(self, bins, weight, density)
+        node = HistogramddFromBinTensorsBackward0()
+        node.edges = (self.edge, *edges_of(bins), None if weight is None else weight.edge)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
+#     Tensor(a!) out) -> Tensor(a!)
+_histogramdd_from_bin_tensors_out = refuse_recording("_histogramdd_from_bin_tensors", 0, 1, 2, 4)
 
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

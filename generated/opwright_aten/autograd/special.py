@@ -17,6 +17,7 @@ from opwright.abi import (
     not_implemented,
     rebase_history,
     record,
+    records,
     refuse_recording,
     save,
     save_original,
@@ -41,6 +42,7 @@ class DigammaBackward0(Recorded):
 
 
 # digamma(Tensor self) -> Tensor
+@records(DigammaBackward0, (0,), "self = save(0)")
 def digamma_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -82,6 +84,7 @@ class ErfBackward0(Recorded):
 
 
 # erf(Tensor self) -> Tensor
+@records(ErfBackward0, (0,), "self = save(0)")
 def erf_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -123,6 +126,7 @@ class ErfcBackward0(Recorded):
 
 
 # erfc(Tensor self) -> Tensor
+@records(ErfcBackward0, (0,), "self = save(0)")
 def erfc_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -164,6 +168,7 @@ class ErfinvBackward0(Recorded):
 
 
 # erfinv(Tensor self) -> Tensor
+@records(ErfinvBackward0, (0,), "result = result(0)")
 def erfinv_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -206,6 +211,7 @@ class I0Backward0(Recorded):
 
 
 # i0(Tensor self) -> Tensor
+@records(I0Backward0, (0,), "self = save(0)")
 def i0_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -248,6 +254,7 @@ class LgammaBackward0(Recorded):
 
 
 # lgamma(Tensor self) -> Tensor
+@records(LgammaBackward0, (0,), "self = save(0)")
 def lgamma_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -291,6 +298,7 @@ class LogitBackward0(Recorded):
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
+@records(LogitBackward0, (0,), "self = save(0)", "eps = 1")
 def logit_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, eps: float | None) -> Tensor:
         result = below(self, eps)
@@ -336,6 +344,7 @@ class PolygammaBackward0(Recorded):
 
 
 # polygamma(int n, Tensor self) -> Tensor
+@records(PolygammaBackward0, (1,), "n = 0", "self = save(1)")
 def polygamma_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(n: int, self: Tensor) -> Tensor:
         result = below(n, self)
@@ -393,6 +402,7 @@ class SincBackward0(Recorded):
 
 
 # sinc(Tensor self) -> Tensor
+@records(SincBackward0, (0,), "self = save(0)")
 def sinc_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -435,6 +445,7 @@ class SpecialEntrBackward0(Recorded):
 
 
 # special_entr(Tensor self) -> Tensor
+@records(SpecialEntrBackward0, (0,), "self = save(0)")
 def special_entr_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -465,6 +476,7 @@ class SpecialErfcxBackward0(Recorded):
 
 
 # special_erfcx(Tensor self) -> Tensor
+@records(SpecialErfcxBackward0, (0,), "self = save(0)", "result = result(0)")
 def special_erfcx_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -497,6 +509,7 @@ class SpecialI0EBackward0(Recorded):
 
 
 # special_i0e(Tensor self) -> Tensor
+@records(SpecialI0EBackward0, (0,), "self = save(0)", "result = result(0)")
 def special_i0e_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -529,6 +542,7 @@ class SpecialI1Backward0(Recorded):
 
 
 # special_i1(Tensor self) -> Tensor
+@records(SpecialI1Backward0, (0,), "self = save(0)", "result = result(0)")
 def special_i1_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -561,6 +575,7 @@ class SpecialI1EBackward0(Recorded):
 
 
 # special_i1e(Tensor self) -> Tensor
+@records(SpecialI1EBackward0, (0,), "self = save(0)", "result = result(0)")
 def special_i1e_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -591,6 +606,7 @@ class SpecialLogNdtrBackward0(Recorded):
 
 
 # special_log_ndtr(Tensor self) -> Tensor
+@records(SpecialLogNdtrBackward0, (0,), "self = save(0)")
 def special_log_ndtr_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -619,6 +635,7 @@ class SpecialNdtriBackward0(Recorded):
 
 
 # special_ndtri(Tensor self) -> Tensor
+@records(SpecialNdtriBackward0, (0,), "result = result(0)")
 def special_ndtri_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -659,6 +676,7 @@ class SpecialXlog1PyBackward0(Recorded):
 
 
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
+@records(SpecialXlog1PyBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def special_xlog1py_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -690,6 +708,7 @@ class SpecialXlog1PyBackward1(Recorded):
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
+@records(SpecialXlog1PyBackward1, (1,), "self = 0", "other = save(1)")
 def special_xlog1py_self_scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Any, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -724,6 +743,7 @@ class SpecialXlog1PyBackward2(Recorded):
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+@records(SpecialXlog1PyBackward2, (0,), "other = 1", "self = save(0)")
 def special_xlog1py_other_scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -767,6 +787,7 @@ class IgammaBackward0(Recorded):
 
 
 # igamma(Tensor self, Tensor other) -> Tensor
+@records(IgammaBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
 def igamma_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -824,6 +845,7 @@ class IgammacBackward0(Recorded):
 
 
 # igammac(Tensor self, Tensor other) -> Tensor
+@records(IgammacBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
 def igammac_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -881,6 +903,7 @@ class SpecialZetaBackward0(Recorded):
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
+@records(SpecialZetaBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
 def special_zeta_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -912,6 +935,7 @@ class SpecialZetaBackward1(Recorded):
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
+@records(SpecialZetaBackward1, (1,), "self = 0", "other = save(1)")
 def special_zeta_self_scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Any, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -942,6 +966,7 @@ class SpecialZetaBackward2(Recorded):
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
+@records(SpecialZetaBackward2, (0,))
 def special_zeta_other_scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -981,6 +1006,7 @@ class XlogyBackward0(Recorded):
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+@records(XlogyBackward0, (0, 1), "self = save(0)", "other = save(1)")
 def xlogy_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1026,6 +1052,7 @@ class XlogyBackward1(Recorded):
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
+@records(XlogyBackward1, (1,), "self = 0", "other = save(1)")
 def xlogy_Scalar_Self(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Any, other: Tensor) -> Tensor:
         result = below(self, other)
@@ -1060,6 +1087,7 @@ class XlogyBackward2(Recorded):
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
+@records(XlogyBackward2, (0,), "other = 1", "self = save(0)")
 def xlogy_Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
@@ -1104,6 +1132,7 @@ class SpecialModifiedBesselI0Backward0(Recorded):
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
+@records(SpecialModifiedBesselI0Backward0, (0,), "self = save(0)")
 def special_modified_bessel_i0_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1135,6 +1164,7 @@ class SpecialModifiedBesselI1Backward0(Recorded):
 
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
+@records(SpecialModifiedBesselI1Backward0, (0,), "self = save(0)", "result = result(0)")
 def special_modified_bessel_i1_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)

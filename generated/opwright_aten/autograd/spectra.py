@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, record, refuse_recording
+from opwright.abi import Edge, Kernel, Recorded, Tensor, record, records, refuse_recording
 from opwright_kernels.gradients import spectra as spectra_gradients
 
 from .. import ops
@@ -26,6 +26,7 @@ class FftR2CBackward0(Recorded):
 
 
 # _fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor
+@records(FftR2CBackward0, (0,), "dim = 1", "normalization = 2", "onesided = 3", "self_shape = shape(0)")
 def _fft_r2c_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
         result = below(self, dim, normalization, onesided)
@@ -57,6 +58,7 @@ class FftC2RBackward0(Recorded):
 
 
 # _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
+@records(FftC2RBackward0, (0,), "dim = 1", "normalization = 2")
 def _fft_c2r_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
         result = below(self, dim, normalization, last_dim_size)
@@ -86,6 +88,7 @@ class FftC2CBackward0(Recorded):
 
 
 # _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
+@records(FftC2CBackward0, (0,), "dim = 1", "normalization = 2", "forward = 3")
 def _fft_c2c_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
         result = below(self, dim, normalization, forward)

@@ -202,6 +202,7 @@ class AngleBackward0(Recorded):
 
 
 # angle(Tensor self) -> Tensor
+@records(AngleBackward0, (0,), "self = save(0)")
 def angle_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -483,6 +484,7 @@ class ConjPhysicalBackward0(Recorded):
 
 
 # _conj_physical(Tensor self) -> Tensor
+@records(ConjPhysicalBackward0, (0,))
 def _conj_physical_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -687,7 +689,7 @@ class ExpBackward0(Recorded):
 
 
 # exp(Tensor self) -> Tensor
-@records(ExpBackward0, (0,), "result = result")
+@records(ExpBackward0, (0,), "result = result(0)")
 def exp_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -739,6 +741,7 @@ class Exp2Backward0(Recorded):
 
 
 # exp2(Tensor self) -> Tensor
+@records(Exp2Backward0, (0,), "result = result(0)")
 def exp2_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -781,7 +784,7 @@ class Expm1Backward0(Recorded):
 
 
 # expm1(Tensor self) -> Tensor
-@records(Expm1Backward0, (0,), "result = result")
+@records(Expm1Backward0, (0,), "result = result(0)")
 def expm1_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -877,6 +880,7 @@ class FracBackward0(Recorded):
 
 
 # frac(Tensor self) -> Tensor
+@records(FracBackward0, (0,))
 def frac_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1125,6 +1129,7 @@ class NanToNumBackward0(Recorded):
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
+@records(NanToNumBackward0, (0,), "self = save(0)")
 def nan_to_num_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
         result = below(self, nan, posinf, neginf)
@@ -1261,7 +1266,7 @@ class ReciprocalBackward0(Recorded):
 
 
 # reciprocal(Tensor self) -> Tensor
-@records(ReciprocalBackward0, (0,), "result = result")
+@records(ReciprocalBackward0, (0,), "result = result(0)")
 def reciprocal_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1310,6 +1315,7 @@ class RoundBackward0(Recorded):
 
 
 # round(Tensor self) -> Tensor
+@records(RoundBackward0, (0,))
 def round_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1347,6 +1353,7 @@ class RoundBackward1(Recorded):
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
+@records(RoundBackward1, (0,))
 def round_decimals(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, decimals: int) -> Tensor:
         result = below(self, decimals)
@@ -1387,7 +1394,7 @@ class RsqrtBackward0(Recorded):
 
 
 # rsqrt(Tensor self) -> Tensor
-@records(RsqrtBackward0, (0,), "result = result")
+@records(RsqrtBackward0, (0,), "result = result(0)")
 def rsqrt_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1441,6 +1448,7 @@ class SgnBackward0(Recorded):
 
 
 # sgn(Tensor self) -> Tensor
+@records(SgnBackward0, (0,), "self = save(0)", "result = result(0)")
 def sgn_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1485,6 +1493,7 @@ class SigmoidBackward0(Recorded):
 
 
 # sigmoid(Tensor self) -> Tensor
+@records(SigmoidBackward0, (0,), "result = result(0)")
 def sigmoid_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1524,6 +1533,7 @@ class SignBackward0(Recorded):
 
 
 # sign(Tensor self) -> Tensor
+@records(SignBackward0, (0,))
 def sign_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1668,7 +1678,7 @@ class SqrtBackward0(Recorded):
 
 
 # sqrt(Tensor self) -> Tensor
-@records(SqrtBackward0, (0,), "result = result")
+@records(SqrtBackward0, (0,), "result = result(0)")
 def sqrt_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1720,7 +1730,7 @@ class TanBackward0(Recorded):
 
 
 # tan(Tensor self) -> Tensor
-@records(TanBackward0, (0,), "result = result")
+@records(TanBackward0, (0,), "result = result(0)")
 def tan_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1772,7 +1782,7 @@ class TanhBackward0(Recorded):
 
 
 # tanh(Tensor self) -> Tensor
-@records(TanhBackward0, (0,), "result = result")
+@records(TanhBackward0, (0,), "result = result(0)")
 def tanh_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -1868,6 +1878,7 @@ class ComplexBackward0(Recorded):
 
 
 # complex(Tensor real, Tensor imag) -> Tensor
+@records(ComplexBackward0, (0, 1))
 def complex_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(real: Tensor, imag: Tensor) -> Tensor:
         result = below(real, imag)
@@ -1907,6 +1918,7 @@ class PolarBackward0(Recorded):
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
+@records(PolarBackward0, (0, 1), "abs = save(0) for 0", "angle = save(1) for 0", "result = result(0)")
 def polar_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(abs: Tensor, angle: Tensor) -> Tensor:
         result = below(abs, angle)
@@ -1939,6 +1951,7 @@ class GeluBackward0(Recorded):
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
+@records(GeluBackward0, (0,), "self = save(0)", "approximate = 1")
 def gelu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, approximate: str) -> Tensor:
         result = below(self, approximate)
@@ -1982,7 +1995,7 @@ class ReluBackward0(Recorded):
 
 
 # relu(Tensor self) -> Tensor
-@records(ReluBackward0, (0,), "result = result")
+@records(ReluBackward0, (0,), "result = result(0)")
 def relu_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -2019,6 +2032,36 @@ def relu_(below: Callable[..., Tensor]) -> Kernel:
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 relu_out = refuse_recording("relu", 0, 1)
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+class FrexpBackward0(Recorded):
+    __slots__ = ("exponent",)
+    exponent: Saved
+    saved = ("exponent",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        exponent = unpack(self.exponent, self)
+        return (grad * ops.exp2(-exponent.to(grad.dtype)),)
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+@records(FrexpBackward0, (0,), "exponent = other(1)", output=0)
+def frexp_Tensor(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
+    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
+        mantissa, exponent = below(self)
+        node = FrexpBackward0()
+        node.edges = (self.edge,)
+        record(mantissa, node)
+        node.exponent = save(exponent)
+        return mantissa, exponent
+
+    return kernel
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+frexp_Tensor_out = refuse_recording("frexp", 0, 1, 2)
 
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -6,7 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, gradients_of, record, refuse_recording, save, unpack
+from opwright.abi import (
+    Edge,
+    Kernel,
+    Recorded,
+    Saved,
+    Tensor,
+    gradients_of,
+    record,
+    records,
+    refuse_recording,
+    save,
+    unpack,
+)
 from opwright_kernels.gradients import grids as grids_gradients
 from opwright_kernels.gradients import windows as windows_gradients
 
@@ -24,6 +36,7 @@ class UpsampleNearest1DBackward0(Recorded):
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
+@records(UpsampleNearest1DBackward0, (0,), "self_shape = shape(0)", "scales = 2")
 def upsample_nearest1d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
         result = below(self, output_size, scales)
@@ -53,6 +66,7 @@ class UpsampleNearest2DBackward0(Recorded):
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
+@records(UpsampleNearest2DBackward0, (0,), "self_shape = shape(0)", "scales_h = 2", "scales_w = 3")
 def upsample_nearest2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int], scales_h: float | None, scales_w: float | None) -> Tensor:
         result = below(self, output_size, scales_h, scales_w)
@@ -93,6 +107,7 @@ class UpsampleNearest3DBackward0(Recorded):
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
+@records(UpsampleNearest3DBackward0, (0,), "self_shape = shape(0)", "scales_d = 2", "scales_h = 3", "scales_w = 4")
 def upsample_nearest3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -130,6 +145,7 @@ class UpsampleNearestExact1DBackward0(Recorded):
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
+@records(UpsampleNearestExact1DBackward0, (0,), "self_shape = shape(0)", "scales = 2")
 def _upsample_nearest_exact1d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
         result = below(self, output_size, scales)
@@ -161,6 +177,7 @@ class UpsampleNearestExact2DBackward0(Recorded):
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
+@records(UpsampleNearestExact2DBackward0, (0,), "self_shape = shape(0)", "scales_h = 2", "scales_w = 3")
 def _upsample_nearest_exact2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int], scales_h: float | None, scales_w: float | None) -> Tensor:
         result = below(self, output_size, scales_h, scales_w)
@@ -201,6 +218,7 @@ class UpsampleNearestExact3DBackward0(Recorded):
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
+@records(UpsampleNearestExact3DBackward0, (0,), "self_shape = shape(0)", "scales_d = 2", "scales_h = 3", "scales_w = 4")
 def _upsample_nearest_exact3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -239,6 +257,7 @@ class UpsampleLinear1DBackward0(Recorded):
 
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
+@records(UpsampleLinear1DBackward0, (0,), "self_shape = shape(0)", "align_corners = 2", "scales = 3")
 def upsample_linear1d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, output_size: list[int], align_corners: bool, scales: float | None) -> Tensor:
         result = below(self, output_size, align_corners, scales)
@@ -280,6 +299,14 @@ class UpsampleBilinear2DBackward0(Recorded):
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
+@records(
+    UpsampleBilinear2DBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "align_corners = 2",
+    "scales_h = 3",
+    "scales_w = 4",
+)
 def upsample_bilinear2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -329,6 +356,15 @@ class UpsampleTrilinear3DBackward0(Recorded):
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
 #     scales_h=None, float? scales_w=None) -> Tensor
+@records(
+    UpsampleTrilinear3DBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "align_corners = 2",
+    "scales_d = 3",
+    "scales_h = 4",
+    "scales_w = 5",
+)
 def upsample_trilinear3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -379,6 +415,7 @@ class UpsampleBicubic2DBackward0(Recorded):
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
+@records(UpsampleBicubic2DBackward0, (0,), "self_shape = shape(0)", "align_corners = 2", "scales_h = 3", "scales_w = 4")
 def upsample_bicubic2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(
         self: Tensor,
@@ -403,6 +440,110 @@ def upsample_bicubic2d_default(below: Callable[..., Tensor]) -> Kernel:
 # upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
 upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
+
+
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+class UpsampleBilinear2DAaBackward0(Recorded):
+    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
+    self_shape: Any
+    align_corners: bool
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (
+            windows_gradients.upsample_antialiased_backward(
+                grad,
+                self.self_shape,
+                "bilinear",
+                self.align_corners,
+                [self.scales_h, self.scales_w],
+            ),
+        )
+
+
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+@records(
+    UpsampleBilinear2DAaBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "align_corners = 2",
+    "scales_h = 3",
+    "scales_w = 4",
+)
+def _upsample_bilinear2d_aa_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        output_size: list[int],
+        align_corners: bool,
+        scales_h: float | None,
+        scales_w: float | None,
+    ) -> Tensor:
+        result = below(self, output_size, align_corners, scales_h, scales_w)
+        node = UpsampleBilinear2DAaBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        node.align_corners = align_corners
+        node.scales_h = scales_h
+        node.scales_w = scales_w
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+class UpsampleBicubic2DAaBackward0(Recorded):
+    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
+    self_shape: Any
+    align_corners: bool
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (
+            windows_gradients.upsample_antialiased_backward(
+                grad,
+                self.self_shape,
+                "bicubic",
+                self.align_corners,
+                [self.scales_h, self.scales_w],
+            ),
+        )
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+@records(
+    UpsampleBicubic2DAaBackward0,
+    (0,),
+    "self_shape = shape(0)",
+    "align_corners = 2",
+    "scales_h = 3",
+    "scales_w = 4",
+)
+def _upsample_bicubic2d_aa_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(
+        self: Tensor,
+        output_size: list[int],
+        align_corners: bool,
+        scales_h: float | None,
+        scales_w: float | None,
+    ) -> Tensor:
+        result = below(self, output_size, align_corners, scales_h, scales_w)
+        node = UpsampleBicubic2DAaBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        node.align_corners = align_corners
+        node.scales_h = scales_h
+        node.scales_w = scales_w
+        record(result, node)
+        return result
+
+    return kernel
 
 
 # grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
@@ -436,6 +577,15 @@ class GridSampler2DBackward0(Recorded):
 
 
 # grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+@records(
+    GridSampler2DBackward0,
+    (0, 1),
+    "input = save(0)",
+    "grid = save(1)",
+    "interpolation_mode = 2",
+    "padding_mode = 3",
+    "align_corners = 4",
+)
 def grid_sampler_2d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
         result = below(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -488,6 +638,15 @@ class GridSampler3DBackward0(Recorded):
 
 
 # grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+@records(
+    GridSampler3DBackward0,
+    (0, 1),
+    "input = save(0)",
+    "grid = save(1)",
+    "interpolation_mode = 2",
+    "padding_mode = 3",
+    "align_corners = 4",
+)
 def grid_sampler_3d_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
         result = below(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -521,6 +680,7 @@ class AffineGridGeneratorBackward0(Recorded):
 
 
 # affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+@records(AffineGridGeneratorBackward0, (0,), "size = 1", "align_corners = 2")
 def affine_grid_generator_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(theta: Tensor, size: list[int], align_corners: bool) -> Tensor:
         result = below(theta, size, align_corners)

@@ -6,7 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, record, refuse_recording
+from opwright.abi import (
+    Edge,
+    Kernel,
+    Recorded,
+    RecordedSeveral,
+    Tensor,
+    record,
+    record_several,
+    records,
+    refuse_recording,
+)
 from opwright_kernels.gradients import shapes as shapes_gradients
 
 from .. import ops
@@ -22,6 +32,7 @@ class AliasBackward0_copy(Recorded):
 
 
 # alias_copy(Tensor self) -> Tensor
+@records(AliasBackward0_copy, (0,))
 def alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -94,6 +105,7 @@ class LiftFreshBackward0_copy(Recorded):
 
 
 # lift_fresh_copy(Tensor self) -> Tensor
+@records(LiftFreshBackward0_copy, (0,))
 def lift_fresh_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -107,6 +119,80 @@ def lift_fresh_copy_default(below: Callable[..., Tensor]) -> Kernel:
 
 # lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 lift_fresh_copy_out = refuse_recording("lift_fresh_copy", 0, 1)
+
+
+# split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+class SplitBackward0_copy(RecordedSeveral):
+    __slots__ = ("dim", "self_shape", "split_size")
+    self_shape: Any
+    split_size: int
+    dim: int
+
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
+
+
+# split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+def split_copy_Tensor(below: Callable[..., list[Tensor]]) -> Kernel:
+    def kernel(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+        results = below(self, split_size, dim)
+        node = SplitBackward0_copy()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        node.split_size = split_size
+        node.dim = dim
+        record_several(results, node)
+        return results
+
+    return kernel
+
+
+# split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
+class SplitWithSizesBackward0_copy(RecordedSeveral):
+    __slots__ = ("dim", "self_shape", "split_sizes")
+    self_shape: Any
+    split_sizes: list[int]
+    dim: int
+
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
+
+
+# split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
+def split_with_sizes_copy_default(below: Callable[..., list[Tensor]]) -> Kernel:
+    def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
+        results = below(self, split_sizes, dim)
+        node = SplitWithSizesBackward0_copy()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        node.split_sizes = split_sizes
+        node.dim = dim
+        record_several(results, node)
+        return results
+
+    return kernel
+
+
+# unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
+class UnbindBackward0_copy(RecordedSeveral):
+    __slots__ = ("dim",)
+    dim: int
+
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (shapes_gradients.unbind_backward(grads, self.dim),)
+
+
+# unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
+def unbind_copy_int(below: Callable[..., list[Tensor]]) -> Kernel:
+    def kernel(self: Tensor, dim: int) -> list[Tensor]:
+        results = below(self, dim)
+        node = UnbindBackward0_copy()
+        node.edges = (self.edge,)
+        node.dim = dim
+        record_several(results, node)
+        return results
+
+    return kernel
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
@@ -123,6 +209,7 @@ class DiagonalBackward0_copy(Recorded):
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
+@records(DiagonalBackward0_copy, (0,), "self_shape = shape(0)", "offset = 1", "dim1 = 2", "dim2 = 3")
 def diagonal_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, offset, dim1, dim2)
@@ -153,6 +240,7 @@ class ExpandBackward0_copy(Recorded):
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
+@records(ExpandBackward0_copy, (0,), "self_shape = shape(0)")
 def expand_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
         result = below(self, size, implicit)
@@ -180,6 +268,7 @@ class PermuteBackward0_copy(Recorded):
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
+@records(PermuteBackward0_copy, (0,), "dims = 1")
 def permute_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dims: list[int]) -> Tensor:
         result = below(self, dims)
@@ -252,6 +341,7 @@ class SelectBackward0_copy(Recorded):
 
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
+@records(SelectBackward0_copy, (0,), "self_shape = shape(0)", "dim = 1", "index = 2")
 def select_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: int) -> Tensor:
         result = below(self, dim, index)
@@ -285,6 +375,7 @@ class SliceBackward0_copy(Recorded):
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
+@records(SliceBackward0_copy, (0,), "self_shape = shape(0)", "dim = 1", "start = 2", "end = 3", "step = 4")
 def slice_copy_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
         result = below(self, dim, start, end, step)
@@ -317,6 +408,7 @@ class SqueezeBackward0_copy(Recorded):
 
 
 # squeeze_copy(Tensor self) -> Tensor
+@records(SqueezeBackward0_copy, (0,), "self_shape = shape(0)")
 def squeeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -344,6 +436,7 @@ class SqueezeBackward1_copy(Recorded):
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor
+@records(SqueezeBackward1_copy, (0,), "self_shape = shape(0)")
 def squeeze_copy_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -371,6 +464,7 @@ class SqueezeBackward2_copy(Recorded):
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
+@records(SqueezeBackward2_copy, (0,), "self_shape = shape(0)")
 def squeeze_copy_dims(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int]) -> Tensor:
         result = below(self, dim)
@@ -397,6 +491,7 @@ class TBackward0_copy(Recorded):
 
 
 # t_copy(Tensor self) -> Tensor
+@records(TBackward0_copy, (0,))
 def t_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -424,6 +519,7 @@ class TransposeBackward0_copy(Recorded):
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
+@records(TransposeBackward0_copy, (0,), "dim0 = 1", "dim1 = 2")
 def transpose_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
         result = below(self, dim0, dim1)
@@ -455,6 +551,7 @@ class UnfoldBackward0_copy(Recorded):
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
+@records(UnfoldBackward0_copy, (0,), "self_shape = shape(0)", "dimension = 1", "size = 2", "step = 3")
 def unfold_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         result = below(self, dimension, size, step)
@@ -485,6 +582,7 @@ class UnsqueezeBackward0_copy(Recorded):
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
+@records(UnsqueezeBackward0_copy, (0,), "dim = 1")
 def unsqueeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -512,6 +610,7 @@ class ViewBackward0_copy(Recorded):
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
+@records(ViewBackward0_copy, (0,), "self_shape = shape(0)")
 def view_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
@@ -538,6 +637,7 @@ class ViewAsComplexBackward0_copy(Recorded):
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
+@records(ViewAsComplexBackward0_copy, (0,))
 def view_as_complex_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -563,6 +663,7 @@ class ViewAsRealBackward0_copy(Recorded):
 
 
 # view_as_real_copy(Tensor self) -> Tensor
+@records(ViewAsRealBackward0_copy, (0,))
 def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)

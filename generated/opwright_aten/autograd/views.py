@@ -16,6 +16,7 @@ from opwright.abi import (
     move_history,
     record,
     record_several,
+    records,
     refuse_recording,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
@@ -33,6 +34,7 @@ class AliasBackward0(Recorded):
 
 
 # alias(Tensor(a) self) -> Tensor(a)
+@records(AliasBackward0, (0,))
 def alias(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -118,6 +120,7 @@ class DiagonalBackward0(Recorded):
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
+@records(DiagonalBackward0, (0,), "self_shape = shape(0)", "offset = 1", "dim1 = 2", "dim2 = 3")
 def diagonal(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, offset, dim1, dim2)
@@ -144,6 +147,7 @@ class ExpandBackward0(Recorded):
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+@records(ExpandBackward0, (0,), "self_shape = shape(0)")
 def expand(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
         result = below(self, size, implicit)
@@ -166,6 +170,7 @@ class NumpyTBackward0(Recorded):
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
+@records(NumpyTBackward0, (0,))
 def numpy_T(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -188,6 +193,7 @@ class PermuteBackward0(Recorded):
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
+@records(PermuteBackward0, (0,), "dims = 1")
 def permute(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dims: list[int]) -> Tensor:
         result = below(self, dims)
@@ -252,6 +258,7 @@ class SelectBackward0(Recorded):
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
+@records(SelectBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = 2")
 def select_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: int) -> Tensor:
         result = below(self, dim, index)
@@ -281,6 +288,7 @@ class SliceBackward0(Recorded):
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
+@records(SliceBackward0, (0,), "self_shape = shape(0)", "dim = 1", "start = 2", "end = 3", "step = 4")
 def slice_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
         result = below(self, dim, start, end, step)
@@ -360,6 +368,7 @@ class SqueezeBackward0(Recorded):
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
+@records(SqueezeBackward0, (0,), "self_shape = shape(0)")
 def squeeze_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -396,6 +405,7 @@ class SqueezeBackward1(Recorded):
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
+@records(SqueezeBackward1, (0,), "self_shape = shape(0)")
 def squeeze_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -432,6 +442,7 @@ class SqueezeBackward2(Recorded):
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
+@records(SqueezeBackward2, (0,), "self_shape = shape(0)")
 def squeeze_dims(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int]) -> Tensor:
         result = below(self, dim)
@@ -467,6 +478,7 @@ class TBackward0(Recorded):
 
 
 # t(Tensor(a) self) -> Tensor(a)
+@records(TBackward0, (0,))
 def t(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -502,6 +514,7 @@ class TransposeBackward0(Recorded):
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
+@records(TransposeBackward0, (0,), "dim0 = 1", "dim1 = 2")
 def transpose_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
         result = below(self, dim0, dim1)
@@ -565,6 +578,7 @@ class UnfoldBackward0(Recorded):
 
 
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
+@records(UnfoldBackward0, (0,), "self_shape = shape(0)", "dimension = 1", "size = 2", "step = 3")
 def unfold(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         result = below(self, dimension, size, step)
@@ -651,6 +665,7 @@ class UnsqueezeBackward0(Recorded):
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
+@records(UnsqueezeBackward0, (0,), "dim = 1")
 def unsqueeze(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
@@ -687,6 +702,7 @@ class ViewBackward0(Recorded):
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
+@records(ViewBackward0, (0,), "self_shape = shape(0)")
 def view_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
@@ -710,6 +726,7 @@ class UnsafeViewBackward0(Recorded):
 
 
 # _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+@records(UnsafeViewBackward0, (0,), "self_shape = shape(0)")
 def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
@@ -732,6 +749,7 @@ class ViewAsComplexBackward0(Recorded):
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)
+@records(ViewAsComplexBackward0, (0,))
 def view_as_complex(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -753,6 +771,7 @@ class ViewAsRealBackward0(Recorded):
 
 
 # view_as_real(Tensor(a) self) -> Tensor(a)
+@records(ViewAsRealBackward0, (0,))
 def view_as_real(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)

@@ -31,6 +31,7 @@ RULES: dict[str, Family] = {
     "masked_fill.Scalar": Elementwise(0, 1, masks=(1,)),
     "masked_fill.Tensor": ByHand("opwright_kernels.batching.filling", "masked_fill"),
     "masked_select": ByHand("opwright_kernels.batching.indexing", "masked_select"),
+    "nonzero_static": ByHand("opwright_kernels.batching.selecting", "first_positions"),
     "tril": Leading((0, 2)),
     "triu": Leading((0, 2)),
     "index_put_": ByHand("opwright_kernels.batching.indexing", "index_put"),

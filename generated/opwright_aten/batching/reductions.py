@@ -46,6 +46,7 @@ RULES: dict[str, Family] = {
     "cummax": Along(0, dim=1),
     "cummin": Along(0, dim=1),
     "logcumsumexp": Along(0, dim=1),
+    "hash_tensor": Along(0, dim=1, empty_is_all=True),
     "cumsum_": Along(0, dim=1),
     "cumprod_": Along(0, dim=1),
 }

@@ -20,4 +20,5 @@ RULES: dict[str, Family] = {
     "searchsorted.Scalar": ByHand("opwright_kernels.batching.filling", "searchsorted"),
     "bucketize.Tensor": ByHand("opwright_kernels.batching.filling", "bucketize"),
     "bucketize.Scalar": ByHand("opwright_kernels.batching.filling", "bucketize"),
+    "_histogramdd_bin_edges": ByHand("opwright_kernels.batching.histograms", "grid_edges"),
 }

@@ -49,6 +49,7 @@ RULES: dict[str, Family] = {
     "complex": Elementwise(0, 1),
     "polar": Elementwise(0, 1),
     "relu": Elementwise(0),
+    "frexp.Tensor": Elementwise(0),
     "gelu": Elementwise(0),
     "neg_": Elementwise(0),
     "abs_": Elementwise(0),

@@ -17,4 +17,6 @@ RULES: dict[str, Family] = {
     "upsample_bilinear2d": Folded(0, core=3),
     "upsample_trilinear3d": Folded(0, core=4),
     "upsample_bicubic2d": Folded(0, core=3),
+    "_upsample_bilinear2d_aa": Folded(0, core=3),
+    "_upsample_bicubic2d_aa": Folded(0, core=3),
 }

@@ -33,6 +33,16 @@ def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) 
     return write_out("linear", out, ops.linear(input, weight, bias))
 
 
+# native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    try:
+        result: Tensor = grad_output * mask * scale
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::native_dropout_backward", "CompositeImplicitAutograd")
+        raise
+
+
 # _embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
 #     mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)
 #     -> (Tensor, Tensor, Tensor, Tensor)

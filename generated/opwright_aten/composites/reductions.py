@@ -206,6 +206,16 @@ def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Ten
     return write_out("diff", out, ops.diff(self, n, dim, prepend, append))
 
 
+# gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]
+def gradient_array(self: Tensor, dim: list[int], edge_order: int) -> list[Tensor]:
+    try:
+        result: list[Tensor] = ops.reductions._gradient(self, spacing=1, dim=dim, edge_order=edge_order)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::gradient.array", "CompositeImplicitAutograd")
+        raise
+
+
 # trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 def trapz_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
     try:

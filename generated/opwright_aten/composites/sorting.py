@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, write_out
+from opwright.abi import Tensor, name_kernel, write_out, write_outs
 
 from .. import ops
 
@@ -101,6 +101,23 @@ def nanquantile_scalar_out(
     )
 
 
+# histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) ->
+#     (Tensor hist, Tensor[] bin_edges)
+def histogramdd_int_bins(
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    try:
+        result: tuple[Tensor, list[Tensor]] = ops.histogramdd(self, [bins] * self.shape[-1], range, weight, density)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::histogramdd.int_bins", "CompositeImplicitAutograd")
+        raise
+
+
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
     return write_out("msort", out, ops.msort(self))
@@ -193,3 +210,20 @@ def unique_dim_consecutive_out(
 # bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
 def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
     return write_out("bincount", out, ops.bincount(self, weights, minlength))
+
+
+# _histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!)[] out) -> ()
+def _histogramdd_bin_edges_out(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    out: list[Tensor],
+) -> None:
+    write_outs(
+        "_histogramdd_bin_edges",
+        out,
+        ops.sorting._histogramdd_bin_edges_default(self, bins, range=range, weight=weight, density=density),
+    )

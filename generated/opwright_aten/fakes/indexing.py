@@ -171,6 +171,11 @@ def nonzero_default(self: Tensor) -> Tensor:
     return wrap_result(dynamic_kernels.unknown_positions(array_module, self.array))
 
 
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    return fake(self.array.place, rules.first_positions(self.array, size))
+
+
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     return fake(self.array.place, rules.triangle(self.array))
@@ -525,6 +530,13 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array, value=value.array)
     plan.inplace(self)
     return self
+
+
+# nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
+def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    plan = rules.first_positions(self.array, size)
+    plan.target(out)
+    return out
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -367,6 +367,14 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return fake(self.array.place, rules.scan(self.array, dim, kind="default", accepts="floating complex"))
 
 
+# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
+    return fake(
+        self.array.place,
+        rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
+    )
+
+
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)

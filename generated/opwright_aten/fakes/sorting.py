@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, array_module, fake, fake_kernel, place_of, results_of, rules, wrap_result
+from opwright.abi import Tensor, array_module, fake, fake_kernel, place_of, results_of, rules, wrap_list, wrap_result
+from opwright_kernels import bins as bins_kernels
 from opwright_kernels import dynamic as dynamic_kernels
 
 
@@ -369,6 +370,45 @@ def histogram_bin_ct_out(
     return hist, bin_edges
 
 
+# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
+#     -> Tensor[]
+@fake_kernel("aten::_histogramdd_bin_edges")
+def _histogramdd_bin_edges_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> list[Tensor]:
+    weight_ = None if weight is None else weight.array
+    return wrap_list(bins_kernels.unknown_grid_edges(array_module, self.array, bins, range, weight_, density))
+
+
+# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False) -> Tensor
+def _histogramdd_from_bin_cts_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    return fake(place_of(self.array, weight_), rules.grid_counts(self.array, bins, weight_, range))
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    return fake(place_of(self.array, *bins_, weight_), rules.grid_counts(self.array, bins_, weight_))
+
+
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
@@ -439,5 +479,39 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.histc(self.array, bins, min, max)
+    plan.target(out)
+    return out
+
+
+# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_cts_out(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    place_of(self.array, weight_)
+    plan = rules.grid_counts(self.array, bins, weight_, range)
+    plan.target(out)
+    return out
+
+
+# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_tensors_out(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    place_of(self.array, *bins_, weight_)
+    plan = rules.grid_counts(self.array, bins_, weight_)
     plan.target(out)
     return out

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, fake, fake_like, place_of, plain_dtypes, rules
+from opwright.abi import Tensor, dtypes, fake, fake_like, place_of, plain_dtypes, rules
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -466,6 +466,24 @@ def relu_default_dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     return fake_like(self_, self_.dtype)
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    return fake(place, plan0), fake(place, plan1)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0.target(mantissa)
+    plan1.target(exponent)
+    return mantissa, exponent
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor

@@ -107,6 +107,30 @@ def upsample_bicubic2d_default(
     return fake(self.array.place, rules.upsample(self.array, 2, output_size))
 
 
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+def _upsample_bilinear2d_aa_default(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    return fake(self.array.place, rules.upsample(self.array, 2, output_size, "uint8 floating"))
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+def _upsample_bicubic2d_aa_default(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    return fake(self.array.place, rules.upsample(self.array, 2, output_size, "uint8 floating"))
+
+
 # upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")

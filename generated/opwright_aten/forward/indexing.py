@@ -318,4 +318,5 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(index_reduce_default, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
         (2,),
     ),
+    "nonzero_static": ForwardRule((), (), (0,)),
 }

@@ -305,4 +305,5 @@ RULES: dict[str, ForwardRule] = {
     ),
     "argmax": ForwardRule((), (), (0,)),
     "argmin": ForwardRule((), (), (0,)),
+    "hash_tensor": ForwardRule((), (), (0,)),
 }

@@ -238,6 +238,11 @@ def relu_default(self_t: Any, result: Any) -> Any:
     return ops.pointwise._where(result <= 0, 0, self_t.conj()).conj()
 
 
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent): mantissa
+def frexp_Tensor(self_t: Any, exponent: Any) -> Any:
+    return self_t * ops.exp2(-exponent.to(self_t.dtype))
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "abs": ForwardRule((0,), (TangentFormula(abs_default, (0,), (0,), (0,), (0,)),), ()),
@@ -321,4 +326,5 @@ RULES: dict[str, ForwardRule] = {
     "gelu_": ForwardRule((0,), (TangentFormula(gelu_default, (0, 1), (0,), (), (0,)),), ()),
     "relu": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
     "relu_": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
+    "frexp.Tensor": ForwardRule((0,), (TangentFormula(frexp_Tensor, (), (0,), (1,), (0,)),), ()),
 }

@@ -80,6 +80,30 @@ def upsample_bicubic2d_default(output_size: Any, align_corners: Any, scales_h: A
     return ops.upsampling.upsample_bicubic2d_default(self_t, output_size, align_corners, scales_h, scales_w)
 
 
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor: result
+def _upsample_bilinear2d_aa_default(
+    output_size: Any,
+    align_corners: Any,
+    scales_h: Any,
+    scales_w: Any,
+    self_t: Any,
+) -> Any:
+    return ops.upsampling._upsample_bilinear2d_aa_default(self_t, output_size, align_corners, scales_h, scales_w)
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor: result
+def _upsample_bicubic2d_aa_default(
+    output_size: Any,
+    align_corners: Any,
+    scales_h: Any,
+    scales_w: Any,
+    self_t: Any,
+) -> Any:
+    return ops.upsampling._upsample_bicubic2d_aa_default(self_t, output_size, align_corners, scales_h, scales_w)
+
+
 # grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) ->
 #     Tensor: result
 def grid_sampler_2d_default(
@@ -175,6 +199,16 @@ RULES: dict[str, ForwardRule] = {
     "upsample_bicubic2d": ForwardRule(
         (0,),
         (TangentFormula(upsample_bicubic2d_default, (1, 2, 3, 4), (0,), (), (0,)),),
+        (),
+    ),
+    "_upsample_bilinear2d_aa": ForwardRule(
+        (0,),
+        (TangentFormula(_upsample_bilinear2d_aa_default, (1, 2, 3, 4), (0,), (), (0,)),),
+        (),
+    ),
+    "_upsample_bicubic2d_aa": ForwardRule(
+        (0,),
+        (TangentFormula(_upsample_bicubic2d_aa_default, (1, 2, 3, 4), (0,), (), (0,)),),
         (),
     ),
     "grid_sampler_2d": ForwardRule(

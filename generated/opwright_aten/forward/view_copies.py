@@ -25,6 +25,21 @@ def lift_fresh_copy_default(self_t: Any) -> Any:
     return ops.lift_fresh_copy(self_t)
 
 
+# split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]: result
+def split_copy_Tensor(split_size: Any, dim: Any, self_t: Any) -> Any:
+    return ops.view_copies.split_copy_Tensor(self_t, split_size, dim)
+
+
+# split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]: result
+def split_with_sizes_copy_default(split_sizes: Any, dim: Any, self_t: Any) -> Any:
+    return ops.view_copies.split_with_sizes_copy_default(self_t, split_sizes, dim)
+
+
+# unbind_copy.int(Tensor self, int dim=0) -> Tensor[]: result
+def unbind_copy_int(dim: Any, self_t: Any) -> Any:
+    return ops.view_copies.unbind_copy_int(self_t, dim)
+
+
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
 def diagonal_copy_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
     return ops.diagonal_copy(self_t, offset, dim1, dim2)
@@ -111,6 +126,13 @@ RULES: dict[str, ForwardRule] = {
     "as_strided_copy": ForwardRule((0,), (TangentFormula(as_strided_copy_default, (1, 2, 3), (0,), (), (0,)),), ()),
     "lift_fresh_copy": ForwardRule((0,), (TangentFormula(lift_fresh_copy_default, (), (0,), (), (0,)),), ()),
     "detach_copy": ForwardRule((), (), (0,)),
+    "split_copy.Tensor": ForwardRule((0,), (TangentFormula(split_copy_Tensor, (1, 2), (0,), (), (0,)),), ()),
+    "split_with_sizes_copy": ForwardRule(
+        (0,),
+        (TangentFormula(split_with_sizes_copy_default, (1, 2), (0,), (), (0,)),),
+        (),
+    ),
+    "unbind_copy.int": ForwardRule((0,), (TangentFormula(unbind_copy_int, (1,), (0,), (), (0,)),), ()),
     "diagonal_copy": ForwardRule((0,), (TangentFormula(diagonal_copy_default, (1, 2, 3), (0,), (), (0,)),), ()),
     "expand_copy": ForwardRule((0,), (TangentFormula(expand_copy_default, (1, 2), (0,), (), (0,)),), ()),
     "permute_copy": ForwardRule((0,), (TangentFormula(permute_copy_default, (1,), (0,), (), (0,)),), ()),

@@ -525,6 +525,17 @@ def nonzero_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
+def nonzero_static_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, size, fill_value, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, diagonal: int, out: Tensor) -> Tensor:

@@ -404,3 +404,54 @@ def histc_out(below: Kernel) -> Kernel:
         return out
 
     return kernel
+
+
+# _histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!)[] out) -> ()
+def _histogramdd_bin_edges_out(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: list[int],
+        range: list[float] | None,
+        weight: Tensor | None,
+        density: bool,
+        out: list[Tensor],
+    ) -> None:
+        for item in out:
+            check_writable(item)
+        below(self, bins, range, weight, density, out)
+        for item in out:
+            increment_version(item)
+
+    return kernel
+
+
+# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_cts_out(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: list[int],
+        range: list[float] | None,
+        weight: Tensor | None,
+        density: bool,
+        out: Tensor,
+    ) -> Tensor:
+        check_writable(out)
+        below(self, bins, range, weight, density, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_tensors_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, bins: list[Tensor], weight: Tensor | None, density: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, bins, weight, density, out)
+        increment_version(out)
+        return out
+
+    return kernel

@@ -37,6 +37,20 @@ def conj_physical_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(mantissa)
+        check_writable(exponent)
+        result: tuple[Tensor, Tensor] = below(self, mantissa, exponent)
+        increment_version(mantissa)
+        increment_version(exponent)
+        return result
+
+    return kernel
+
+
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:

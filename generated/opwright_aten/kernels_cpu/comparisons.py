@@ -92,7 +92,7 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1))
+bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1), (0, 1))
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -116,7 +116,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1))
+bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1), (0, 1))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -199,7 +199,7 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1))
+bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1), (0, 1))
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -223,7 +223,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1))
+bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1), (0, 1))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -306,7 +306,7 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1))
+bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1), (0, 1))
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -330,7 +330,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1))
+bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1), (0, 1))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -375,7 +375,7 @@ def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
-bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
+bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
@@ -395,7 +395,7 @@ def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
 
 
-bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1))
+bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
 
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -436,7 +436,7 @@ def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
-bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
+bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
@@ -456,7 +456,7 @@ def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
 
 
-bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1))
+bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
 
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -492,7 +492,7 @@ def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
-__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1))
+__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
@@ -523,7 +523,7 @@ def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
-__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1))
+__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1117,7 +1117,7 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return eq_Tensor(wrap(self), wrap(other)).array
 
 
-eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1))
+eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1), (0, 1))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1223,7 +1223,7 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ne_Tensor(wrap(self), wrap(other)).array
 
 
-ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1))
+ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1), (0, 1))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1334,7 +1334,7 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lt_Tensor(wrap(self), wrap(other)).array
 
 
-lt_Scalar_forms = KnownForms("TN", np.less, (0, 1))
+lt_Scalar_forms = KnownForms("TN", np.less, (0, 1), (0, 1))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1450,7 +1450,7 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return le_Tensor(wrap(self), wrap(other)).array
 
 
-le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1))
+le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1), (0, 1))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1566,7 +1566,7 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return gt_Tensor(wrap(self), wrap(other)).array
 
 
-gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1))
+gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1), (0, 1))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1682,7 +1682,7 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return ge_Tensor(wrap(self), wrap(other)).array
 
 
-ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1))
+ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1), (0, 1))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1772,7 +1772,7 @@ def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: b
     )
 
 
-isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
+isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
 
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -1787,7 +1787,7 @@ def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool,
     return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
 
 
-isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
+isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
 
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor

@@ -395,7 +395,7 @@ def zero_default(self: Tensor) -> Tensor:
     return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
 
 
-clone_default_forms = KnownForms()
+clone_default_forms = KnownForms("TV", np.ndarray.__copy__, (0,))
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor

@@ -445,7 +445,7 @@ def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) ->
     return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
 
 
-index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
+index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3))
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -580,6 +580,21 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 # nonzero(Tensor self) -> Tensor
 def nonzero_default(self: Tensor) -> Tensor:
     return wrap_result(indexing_kernels.positions(np, self.array))
+
+
+nonzero_static_default_forms = KnownForms("TV.", indexing_kernels.first_positions, (-1, 0, 1, 2))
+
+
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, size)
+    form = nonzero_static_default_forms.get(key)
+    if form is None:
+        form = nonzero_static_default_forms.learn(key, rules.first_positions(self_, size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, indexing_kernels.first_positions(np, self_, size, fill_value), self_)
 
 
 tril_default_forms = KnownForms("T.", rearranging_kernels.lower_triangle, (-1, 0, 1))
@@ -1679,6 +1694,25 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value_, out=plan.out(target)), target)
     return self
+
+
+nonzero_static_out_forms = KnownForms()
+
+
+# nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
+def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, size)
+    form = nonzero_static_out_forms.get(key)
+    if form is None:
+        plan = rules.first_positions(self_, size)
+        nonzero_static_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.first_positions(np, self_, size, fill_value), target)
+    return out
 
 
 tril_out_forms = KnownForms()

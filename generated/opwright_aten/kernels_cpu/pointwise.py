@@ -450,7 +450,7 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_Tensor(wrap(self), wrap(other)).array
 
 
-mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1))
+mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1), (0, 1))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -565,7 +565,7 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return div_Tensor(wrap(self), wrap(other)).array
 
 
-div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1))
+div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1), (0, 1))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -682,7 +682,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     return out
 
 
-div_Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
+div_Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1))
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
@@ -758,7 +758,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-floor_divide_Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1))
+floor_divide_Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1))
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
@@ -799,7 +799,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
 
 
-remainder_Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1))
+remainder_Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
@@ -819,7 +819,7 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
 
 
-remainder_Scalar_Tensor_forms = KnownForms("NT", arithmetic_kernels.remainder, (-1, 0, 1))
+remainder_Scalar_Tensor_forms = KnownForms("NT", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -900,7 +900,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     return out
 
 
-pow_Tensor_Scalar_forms = KnownForms("TN", arithmetic_kernels.power_scalar, (-1, 0, 1))
+pow_Tensor_Scalar_forms = KnownForms("TN", arithmetic_kernels.power_scalar, (-1, 0, 1), (0, 1))
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
@@ -953,7 +953,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
     return out
 
 
-pow_Scalar_forms = KnownForms("NT", arithmetic_kernels.power, (-1, 0, 1))
+pow_Scalar_forms = KnownForms("NT", arithmetic_kernels.power, (-1, 0, 1), (0, 1))
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
@@ -1149,7 +1149,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return atan2_default(wrap(self), wrap(other)).array
 
 
-clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2))
+clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2))
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -1203,7 +1203,7 @@ def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
 
 
-fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1))
+fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1465,7 +1465,7 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return copysign_Tensor(wrap(self), wrap(other)).array
 
 
-copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1))
+copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1), (0, 1))
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1810,7 +1810,7 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return lcm_default(wrap(self), wrap(other)).array
 
 
-clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1))
+clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1), (0, 1))
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1926,7 +1926,7 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
-clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1))
+clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1), (0, 1))
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -2225,7 +2225,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-where_ScalarSelf_forms = KnownForms("TNT", np.where, (0, 1, 2))
+where_ScalarSelf_forms = KnownForms("TNT", np.where, (0, 1, 2), (0, 1, 2))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
@@ -2254,7 +2254,7 @@ def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
         raise
 
 
-where_ScalarOther_forms = KnownForms("TTN", np.where, (0, 1, 2))
+where_ScalarOther_forms = KnownForms("TTN", np.where, (0, 1, 2), (0, 1, 2))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
@@ -2283,7 +2283,7 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
         raise
 
 
-where_Scalar_forms = KnownForms("TNN", np.where, (0, 1, 2))
+where_Scalar_forms = KnownForms("TNN", np.where, (0, 1, 2), (0, 1, 2))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor

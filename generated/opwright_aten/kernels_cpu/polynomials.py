@@ -31,7 +31,9 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_), x_, n_)
 
 
-special_chebyshev_polynomial_t_x_scalar_forms = KnownForms("NT", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1))
+special_chebyshev_polynomial_t_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -51,7 +53,9 @@ def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_t(np, x, n_), n_)
 
 
-special_chebyshev_polynomial_t_n_scalar_forms = KnownForms("TN", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1))
+special_chebyshev_polynomial_t_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -92,7 +96,9 @@ def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_), x_, n_)
 
 
-special_chebyshev_polynomial_u_x_scalar_forms = KnownForms("NT", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1))
+special_chebyshev_polynomial_u_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -112,7 +118,9 @@ def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_u(np, x, n_), n_)
 
 
-special_chebyshev_polynomial_u_n_scalar_forms = KnownForms("TN", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1))
+special_chebyshev_polynomial_u_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -153,7 +161,9 @@ def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_), x_, n_)
 
 
-special_chebyshev_polynomial_v_x_scalar_forms = KnownForms("NT", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1))
+special_chebyshev_polynomial_v_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -173,7 +183,9 @@ def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_v(np, x, n_), n_)
 
 
-special_chebyshev_polynomial_v_n_scalar_forms = KnownForms("TN", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1))
+special_chebyshev_polynomial_v_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -214,7 +226,9 @@ def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_), x_, n_)
 
 
-special_chebyshev_polynomial_w_x_scalar_forms = KnownForms("NT", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1))
+special_chebyshev_polynomial_w_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -234,7 +248,9 @@ def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_w(np, x, n_), n_)
 
 
-special_chebyshev_polynomial_w_n_scalar_forms = KnownForms("TN", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1))
+special_chebyshev_polynomial_w_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
+)
 
 
 # special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -278,7 +294,7 @@ def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tens
 
 
 special_shifted_chebyshev_polynomial_t_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1)
+    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
 )
 
 
@@ -300,7 +316,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor
 
 
 special_shifted_chebyshev_polynomial_t_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1)
+    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
 )
 
 
@@ -345,7 +361,7 @@ def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tens
 
 
 special_shifted_chebyshev_polynomial_u_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1)
+    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
 )
 
 
@@ -367,7 +383,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor
 
 
 special_shifted_chebyshev_polynomial_u_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1)
+    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
 )
 
 
@@ -412,7 +428,7 @@ def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tens
 
 
 special_shifted_chebyshev_polynomial_v_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1)
+    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
 )
 
 
@@ -434,7 +450,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor
 
 
 special_shifted_chebyshev_polynomial_v_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1)
+    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
 )
 
 
@@ -479,7 +495,7 @@ def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tens
 
 
 special_shifted_chebyshev_polynomial_w_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1)
+    "NT", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
 )
 
 
@@ -501,7 +517,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor
 
 
 special_shifted_chebyshev_polynomial_w_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1)
+    "TN", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
 )
 
 
@@ -543,7 +559,9 @@ def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x_, n_), x_, n_)
 
 
-special_hermite_polynomial_h_x_scalar_forms = KnownForms("NT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1))
+special_hermite_polynomial_h_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
+)
 
 
 # special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -563,7 +581,9 @@ def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x, n_), n_)
 
 
-special_hermite_polynomial_h_n_scalar_forms = KnownForms("TN", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1))
+special_hermite_polynomial_h_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
+)
 
 
 # special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -604,7 +624,9 @@ def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x_, n_), x_, n_)
 
 
-special_hermite_polynomial_he_x_scalar_forms = KnownForms("NT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1))
+special_hermite_polynomial_he_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
+)
 
 
 # special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -624,7 +646,9 @@ def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x, n_), n_)
 
 
-special_hermite_polynomial_he_n_scalar_forms = KnownForms("TN", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1))
+special_hermite_polynomial_he_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
+)
 
 
 # special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -665,7 +689,9 @@ def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x_, n_), x_, n_)
 
 
-special_laguerre_polynomial_l_x_scalar_forms = KnownForms("NT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1))
+special_laguerre_polynomial_l_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
+)
 
 
 # special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -685,7 +711,9 @@ def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x, n_), n_)
 
 
-special_laguerre_polynomial_l_n_scalar_forms = KnownForms("TN", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1))
+special_laguerre_polynomial_l_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
+)
 
 
 # special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
@@ -726,7 +754,9 @@ def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n_), x_, n_)
 
 
-special_legendre_polynomial_p_x_scalar_forms = KnownForms("NT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1))
+special_legendre_polynomial_p_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
+)
 
 
 # special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
@@ -746,7 +776,9 @@ def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x, n_), n_)
 
 
-special_legendre_polynomial_p_n_scalar_forms = KnownForms("TN", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1))
+special_legendre_polynomial_p_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
+)
 
 
 # special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor

@@ -930,6 +930,25 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return known_result(form, scans_kernels.running_logsumexp(np, self_, dim), self_)
 
 
+hash_tensor_forms = KnownForms("TIV.", reductions_kernels.hash_of_elements, (-1, 0, 1, 2, 3))
+
+
+# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = hash_tensor_forms.get(key)
+    if form is None:
+        form = hash_tensor_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, reductions_kernels.hash_of_elements(np, self_, dim, keepdim, mode), self_)
+
+
 sum_out_forms = KnownForms()
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules, wrap_result
+from opwright.abi import (
+    KnownForms,
+    Plan,
+    Tensor,
+    cast_operands,
+    known_result,
+    new_result,
+    results_of,
+    rules,
+    wrap_list,
+    wrap_result,
+)
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
@@ -409,7 +420,7 @@ def searchsorted_Tensor(
     )
 
 
-searchsorted_Scalar_forms = KnownForms("TNVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5))
+searchsorted_Scalar_forms = KnownForms("TNVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5), (0, 1, 5))
 
 
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -478,7 +489,7 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
 
 
-bucketize_Scalar_forms = KnownForms("NTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
+bucketize_Scalar_forms = KnownForms("NTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3), (0, 1))
 
 
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
@@ -565,7 +576,7 @@ def histogram_bins_tensor_out(
     return hist, bin_edges
 
 
-histogram_bin_ct_forms = KnownForms("TVFO.", bins_kernels.histogram, (-1, 0, 1, 2, 3, 4))
+histogram_bin_ct_forms = KnownForms("TVFO.", bins_kernels.histogram, (-1, 0, 1, 2, 3, 4), (0, 1, 3))
 
 
 # histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
@@ -619,6 +630,69 @@ def histogram_bin_ct_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return hist, bin_edges
+
+
+# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
+#     -> Tensor[]
+def _histogramdd_bin_edges_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> list[Tensor]:
+    weight_ = None if weight is None else weight.array
+    return wrap_list(bins_kernels.grid_edges(np, self.array, bins, range, weight_, density))
+
+
+_histogramdd_from_bin_cts_default_forms = KnownForms("TIFO.", bins_kernels.grid_counts, (-1, 0, 1, 2, 3, 4), (0, 1, 3))
+
+
+# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False) -> Tensor
+def _histogramdd_from_bin_cts_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    self_ = self.array
+    weight_ = None if weight is None else weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(bins),
+        None if range is None else tuple(range),
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+    )
+    form = _histogramdd_from_bin_cts_default_forms.get(key)
+    if form is None:
+        form = _histogramdd_from_bin_cts_default_forms.learn(
+            key,
+            rules.grid_counts(self_, bins, weight_, range),
+            self_,
+            bins,
+            weight_,
+        )
+    if form.casts:
+        self_, bins, weight_ = cast_operands(form, (self_, bins, weight_))
+    return known_result(form, bins_kernels.grid_counts(np, self_, bins, range, weight_, density), self_, weight_)
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    return new_result(plan, bins_kernels.counts_between_edges(np, self_, bins_, weight_, density))
 
 
 median_out_forms = KnownForms()
@@ -804,4 +878,57 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
+    return out
+
+
+_histogramdd_from_bin_cts_out_forms = KnownForms()
+
+
+# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_cts_out(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    weight_ = None if weight is None else weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(bins),
+        None if range is None else tuple(range),
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+    )
+    form = _histogramdd_from_bin_cts_out_forms.get(key)
+    if form is None:
+        plan = rules.grid_counts(self_, bins, weight_, range)
+        _histogramdd_from_bin_cts_out_forms.learn_plan(key, plan, self_, bins, weight_)
+    else:
+        plan = Plan(form, (self_, bins, weight_))
+    self_, bins_, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.grid_counts(np, self_, bins_, range, weight_, density), target)
+    return out
+
+
+# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_tensors_out(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.counts_between_edges(np, self_, bins_, weight_, density), target)
     return out

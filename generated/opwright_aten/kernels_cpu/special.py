@@ -184,7 +184,7 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
 
 
-special_zeta_self_scalar_forms = KnownForms("NT", gamma_kernels.zeta, (-1, 0, 1))
+special_zeta_self_scalar_forms = KnownForms("NT", gamma_kernels.zeta, (-1, 0, 1), (0, 1))
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -204,7 +204,7 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
 
 
-special_zeta_other_scalar_forms = KnownForms("TN", gamma_kernels.zeta, (-1, 0, 1))
+special_zeta_other_scalar_forms = KnownForms("TN", gamma_kernels.zeta, (-1, 0, 1), (0, 1))
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
@@ -756,7 +756,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-xlogy_Scalar_Self_forms = KnownForms("NT", elementary_kernels.xlogy, (-1, 0, 1))
+xlogy_Scalar_Self_forms = KnownForms("NT", elementary_kernels.xlogy, (-1, 0, 1), (0, 1))
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
@@ -795,7 +795,7 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-xlogy_Scalar_Other_forms = KnownForms("TN", elementary_kernels.xlogy, (-1, 0, 1))
+xlogy_Scalar_Other_forms = KnownForms("TN", elementary_kernels.xlogy, (-1, 0, 1), (0, 1))
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
@@ -874,7 +874,7 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
 
 
-special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1))
+special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -894,7 +894,7 @@ def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self, other_), other_)
 
 
-special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1))
+special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor

@@ -15,9 +15,11 @@ from opwright.abi import (
     Plan,
     Tensor,
     cast_operands,
+    dtypes,
     known_result,
     name_kernel,
     plain_dtypes,
+    results_of,
     rules,
     wrap,
 )
@@ -1873,6 +1875,38 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return relu_default(wrap(self)).array
+
+
+frexp_Tensor_forms = KnownForms("T", elementary_kernels.mantissa_and_exponent, (-1, 0))
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frexp_Tensor_forms.get(key)
+    if form is None:
+        plan0 = rules.pointwise(self_, accepts="floating")
+        plan1 = rules.pointwise(self_, dtype=dtypes.int32, accepts="floating")
+        form = frexp_Tensor_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    target0 = plan0.target(mantissa)
+    target1 = plan1.target(exponent)
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return mantissa, exponent
 
 
 gelu_default_forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1))

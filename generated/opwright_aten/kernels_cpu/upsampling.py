@@ -261,6 +261,70 @@ def upsample_bicubic2d_default(
     )
 
 
+_upsample_bilinear2d_aa_default_forms = KnownForms(
+    "TI...", upsampling_kernels.upsample_linear_antialiased, (-1, 0, 1, 2, 3, 4)
+)
+
+
+# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+def _upsample_bilinear2d_aa_default(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_bilinear2d_aa_default_forms.get(key)
+    if form is None:
+        form = _upsample_bilinear2d_aa_default_forms.learn(
+            key,
+            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(
+        form,
+        upsampling_kernels.upsample_linear_antialiased(np, self_, output_size, align_corners, scales_h, scales_w),
+        self_,
+    )
+
+
+_upsample_bicubic2d_aa_default_forms = KnownForms(
+    "TI...", upsampling_kernels.upsample_cubic_antialiased, (-1, 0, 1, 2, 3, 4)
+)
+
+
+# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None) -> Tensor
+def _upsample_bicubic2d_aa_default(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_bicubic2d_aa_default_forms.get(key)
+    if form is None:
+        form = _upsample_bicubic2d_aa_default_forms.learn(
+            key,
+            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(
+        form,
+        upsampling_kernels.upsample_cubic_antialiased(np, self_, output_size, align_corners, scales_h, scales_w),
+        self_,
+    )
+
+
 upsample_nearest1d_out_forms = KnownForms()
 
 

@@ -129,14 +129,23 @@ def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return wrap_view(self, shapes_kernels.diagonal(np, self.array, offset, dim1, dim2))
 
 
+split_Tensor_forms = KnownViews("TVV", is_list=True)
+
+
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.split(np, self.array, split_size, dim))
 
 
+split_with_sizes_default_forms = KnownViews("TIV", is_list=True)
+
+
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 def split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.split_sizes(np, self.array, split_sizes, dim))
+
+
+unbind_int_forms = KnownViews("TV", is_list=True)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]

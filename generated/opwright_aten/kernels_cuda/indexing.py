@@ -192,6 +192,13 @@ def nonzero_default(self: Tensor) -> Tensor:
     return wrap_result(indexing_kernels.positions(cp, self.array))
 
 
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    plan = rules.first_positions(self.array, size)
+    (self_,) = plan.operands
+    return new_result(plan, indexing_kernels.first_positions(cp, self_, size, fill_value))
+
+
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
@@ -600,6 +607,15 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value.array, out=plan.out(target)), target)
     return self
+
+
+# nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
+def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    plan = rules.first_positions(self.array, size)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.first_positions(cp, self_, size, fill_value), target)
+    return out
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -479,6 +479,13 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return new_result(plan, scans_kernels.running_logsumexp(cp, self_, dim))
 
 
+# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.hash_of_elements(cp, self_, dim, keepdim, mode))
+
+
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules, wrap_result
+from opwright.abi import Tensor, new_result, results_of, rules, wrap_list, wrap_result
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
@@ -415,6 +415,48 @@ def histogram_bin_ct_out(
     return hist, bin_edges
 
 
+# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
+#     -> Tensor[]
+def _histogramdd_bin_edges_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> list[Tensor]:
+    weight_ = None if weight is None else weight.array
+    return wrap_list(bins_kernels.grid_edges(cp, self.array, bins, range, weight_, density))
+
+
+# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False) -> Tensor
+def _histogramdd_from_bin_cts_default(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins, weight_, range)
+    self_, bins_, weight_ = plan.operands
+    return new_result(plan, bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density))
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    return new_result(plan, bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density))
+
+
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
@@ -497,4 +539,40 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(cp, self_, bins, min, max), target)
+    return out
+
+
+# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
+#     density=False, Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_cts_out(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins, weight_, range)
+    self_, bins_, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density), target)
+    return out
+
+
+# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def _histogramdd_from_bin_tensors_out(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+    out: Tensor,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density), target)
     return out

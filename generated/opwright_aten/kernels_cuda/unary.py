@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, dtypes, name_kernel, new_result, plain_dtypes, results_of, rules
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -1035,6 +1035,29 @@ def relu_default_dense(self: Tensor) -> Tensor:
         made.extra = None
         return made
     return relu_default(self)
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
+    return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    target0 = plan0.target(mantissa)
+    target1 = plan1.target(exponent)
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return mantissa, exponent
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor

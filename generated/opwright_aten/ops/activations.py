@@ -15,12 +15,10 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_silu_default = declare("silu(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_silu_out = declare("silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_silu = Overloaded(_silu_default, _silu_out)
+_silu, _silu_default = declare.alone("silu(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_silu, _silu_default)
@@ -30,9 +28,7 @@ def silu(self=NOT_GIVEN, **named):
     return find1(_silu_default, self)(self)
 
 
-_mish_default = declare("mish(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_mish_out = declare("mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_mish = Overloaded(_mish_default, _mish_out)
+_mish, _mish_default = declare.alone("mish(Tensor self) -> Tensor", "pointwise", out="out", out_tags="out")
 
 
 @function_of(_mish, _mish_default)
@@ -42,15 +38,12 @@ def mish(self=NOT_GIVEN, **named):
     return find1(_mish_default, self)(self)
 
 
-_elu_default = declare(
+_elu, _elu_default = declare.alone(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
-    "core pointwise pt2_compliant_tag",
+    "core pointwise",
+    out="out",
+    out_tags="out",
 )
-_elu_out = declare(
-    "elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_elu = Overloaded(_elu_default, _elu_out)
 
 
 @function_of(_elu, _elu_default)
@@ -66,11 +59,9 @@ def elu(self=NOT_GIVEN, alpha=1, scale=1, input_scale=1, **named):
     return find1(_elu_default, self)(self, alpha, scale, input_scale)
 
 
-_celu_default = declare("celu(Tensor self, Scalar alpha=1.0) -> Tensor", "pointwise pt2_compliant_tag")
-_celu_out = declare(
-    "celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+_celu, _celu_default = declare.alone(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor", "pointwise", out="out", out_tags="generated out"
 )
-_celu = Overloaded(_celu_default, _celu_out)
 
 
 @function_of(_celu, _celu_default)
@@ -82,7 +73,7 @@ def celu(self=NOT_GIVEN, alpha=1.0, **named):
     return find1(_celu_default, self)(self, alpha)
 
 
-_selu = declare("selu(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_selu = declare("selu(Tensor self) -> Tensor", "pointwise")
 
 
 @function_of(Overloaded(_selu), _selu)
@@ -92,7 +83,7 @@ def selu(self=NOT_GIVEN, **named):
     return find1(_selu, self)(self)
 
 
-_selu_ = declare("selu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_selu_ = declare("selu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_selu_), _selu_)
@@ -102,13 +93,9 @@ def selu_(self=NOT_GIVEN, **named):
     return find1(_selu_, self)(self)
 
 
-_leaky_relu_default = declare(
-    "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "core pointwise pt2_compliant_tag"
+_leaky_relu, _leaky_relu_default = declare.alone(
+    "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "core pointwise", out="out", out_tags="out"
 )
-_leaky_relu_out = declare(
-    "leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_leaky_relu = Overloaded(_leaky_relu_default, _leaky_relu_out)
 
 
 @function_of(_leaky_relu, _leaky_relu_default)
@@ -120,7 +107,7 @@ def leaky_relu(self=NOT_GIVEN, negative_slope=0.01, **named):
     return find1(_leaky_relu_default, self)(self, negative_slope)
 
 
-_prelu = declare("prelu(Tensor self, Tensor weight) -> Tensor", "pt2_compliant_tag")
+_prelu = declare("prelu(Tensor self, Tensor weight) -> Tensor")
 
 
 @function_of(Overloaded(_prelu), _prelu)
@@ -130,7 +117,7 @@ def prelu(self=NOT_GIVEN, weight=NOT_GIVEN, **named):
     return find2(_prelu, self, weight)(self, weight)
 
 
-__prelu_kernel = declare("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "pt2_compliant_tag")
+__prelu_kernel = declare("_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
 
 
 @function_of(Overloaded(__prelu_kernel), __prelu_kernel)
@@ -143,7 +130,7 @@ def _prelu_kernel(self=NOT_GIVEN, weight=NOT_GIVEN, **named):
 _rrelu = declare(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
     "generator=None) -> Tensor",
-    "nondeterministic_seeded pointwise pt2_compliant_tag",
+    "nondeterministic_seeded pointwise",
 )
 
 
@@ -165,7 +152,7 @@ def rrelu(self=NOT_GIVEN, lower=0.125, upper=0.3333333333333333, training=False,
 _rrelu_ = declare(
     "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
     "generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -184,17 +171,12 @@ def rrelu_(self=NOT_GIVEN, lower=0.125, upper=0.3333333333333333, training=False
     return find1(_rrelu_, self)(self, lower, upper, training, generator)
 
 
-_rrelu_with_noise_default = declare(
+_rrelu_with_noise, _rrelu_with_noise_default = declare.alone(
     "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
     "training=False, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="out",
 )
-_rrelu_with_noise_out = declare(
-    "rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
-    "training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
-)
-_rrelu_with_noise = Overloaded(_rrelu_with_noise_default, _rrelu_with_noise_out)
 
 
 @function_of(_rrelu_with_noise, _rrelu_with_noise_default)
@@ -217,7 +199,7 @@ def rrelu_with_noise(
 _rrelu_with_noise_ = declare(
     "rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
     "training=False, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -241,7 +223,7 @@ def rrelu_with_noise_(
 _rrelu_with_noise_functional = declare(
     "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, "
     "bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
 )
 
 
@@ -262,14 +244,9 @@ def rrelu_with_noise_functional(
     return find2(_rrelu_with_noise_functional, self, noise)(self, noise, lower, upper, training, generator)
 
 
-_softplus_default = declare(
-    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "pointwise pt2_compliant_tag"
+_softplus, _softplus_default = declare.alone(
+    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "pointwise", out="out", out_tags="out"
 )
-_softplus_out = declare(
-    "softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_softplus = Overloaded(_softplus_default, _softplus_out)
 
 
 @function_of(_softplus, _softplus_default)
@@ -283,9 +260,7 @@ def softplus(self=NOT_GIVEN, beta=1, threshold=20, **named):
     return find1(_softplus_default, self)(self, beta, threshold)
 
 
-_log_sigmoid_default = declare("log_sigmoid(Tensor self) -> Tensor", "pt2_compliant_tag")
-_log_sigmoid_out = declare("log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_log_sigmoid = Overloaded(_log_sigmoid_default, _log_sigmoid_out)
+_log_sigmoid, _log_sigmoid_default = declare.alone("log_sigmoid(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_log_sigmoid, _log_sigmoid_default)
@@ -295,14 +270,12 @@ def log_sigmoid(self=NOT_GIVEN, **named):
     return find1(_log_sigmoid_default, self)(self)
 
 
-_log_sigmoid_forward_default = declare(
-    "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", "pt2_compliant_tag"
-)
+_log_sigmoid_forward_default = declare("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
 _log_sigmoid_forward_output = declare(
     "log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_log_sigmoid_forward = Overloaded(_log_sigmoid_forward_default, _log_sigmoid_forward_output)
+_log_sigmoid_forward = declare.overloaded(_log_sigmoid_forward_default)
 log_sigmoid_forward_default_result = result_class(
     _log_sigmoid_forward_default, "log_sigmoid_forward_default_result", __name__
 )
@@ -315,14 +288,9 @@ def log_sigmoid_forward(self=NOT_GIVEN, **named):
     return log_sigmoid_forward_default_result(*find1(_log_sigmoid_forward_default, self)(self))
 
 
-_hardtanh_default = declare(
-    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "core pointwise pt2_compliant_tag"
+_hardtanh, _hardtanh_default = declare.alone(
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "core pointwise", out="out", out_tags="out"
 )
-_hardtanh_out = declare(
-    "hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_hardtanh = Overloaded(_hardtanh_default, _hardtanh_out)
 
 
 @function_of(_hardtanh, _hardtanh_default)
@@ -336,7 +304,7 @@ def hardtanh(self=NOT_GIVEN, min_val=-1, max_val=1, **named):
     return find1(_hardtanh_default, self)(self, min_val, max_val)
 
 
-_relu6 = declare("relu6(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_relu6 = declare("relu6(Tensor self) -> Tensor", "pointwise")
 
 
 @function_of(Overloaded(_relu6), _relu6)
@@ -346,7 +314,7 @@ def relu6(self=NOT_GIVEN, **named):
     return find1(_relu6, self)(self)
 
 
-_relu6_ = declare("relu6_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_relu6_ = declare("relu6_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_relu6_), _relu6_)
@@ -356,9 +324,9 @@ def relu6_(self=NOT_GIVEN, **named):
     return find1(_relu6_, self)(self)
 
 
-_hardsigmoid_default = declare("hardsigmoid(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_hardsigmoid_out = declare("hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_hardsigmoid = Overloaded(_hardsigmoid_default, _hardsigmoid_out)
+_hardsigmoid, _hardsigmoid_default = declare.alone(
+    "hardsigmoid(Tensor self) -> Tensor", "pointwise", out="out", out_tags="out"
+)
 
 
 @function_of(_hardsigmoid, _hardsigmoid_default)
@@ -368,9 +336,7 @@ def hardsigmoid(self=NOT_GIVEN, **named):
     return find1(_hardsigmoid_default, self)(self)
 
 
-_hardswish_default = declare("hardswish(Tensor self) -> Tensor", "pt2_compliant_tag")
-_hardswish_out = declare("hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_hardswish = Overloaded(_hardswish_default, _hardswish_out)
+_hardswish, _hardswish_default = declare.alone("hardswish(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_hardswish, _hardswish_default)
@@ -380,11 +346,9 @@ def hardswish(self=NOT_GIVEN, **named):
     return find1(_hardswish_default, self)(self)
 
 
-_hardshrink_default = declare("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "pointwise pt2_compliant_tag")
-_hardshrink_out = declare(
-    "hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_hardshrink, _hardshrink_default = declare.alone(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "pointwise", out="out", out_tags="out"
 )
-_hardshrink = Overloaded(_hardshrink_default, _hardshrink_out)
 
 
 @function_of(_hardshrink, _hardshrink_default)
@@ -396,11 +360,9 @@ def hardshrink(self=NOT_GIVEN, lambd=0.5, **named):
     return find1(_hardshrink_default, self)(self, lambd)
 
 
-_softshrink_default = declare("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "pointwise pt2_compliant_tag")
-_softshrink_out = declare(
-    "softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_softshrink, _softshrink_default = declare.alone(
+    "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "pointwise", out="out", out_tags="out"
 )
-_softshrink = Overloaded(_softshrink_default, _softshrink_out)
 
 
 @function_of(_softshrink, _softshrink_default)
@@ -412,14 +374,9 @@ def softshrink(self=NOT_GIVEN, lambd=0.5, **named):
     return find1(_softshrink_default, self)(self, lambd)
 
 
-_threshold_default = declare(
-    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "pointwise pt2_compliant_tag"
+_threshold, _threshold_default = declare.alone(
+    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "pointwise", out="out", out_tags="out"
 )
-_threshold_out = declare(
-    "threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_threshold = Overloaded(_threshold_default, _threshold_out)
 
 
 @stub_of(_threshold_default)
@@ -442,9 +399,7 @@ def threshold(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find1(_threshold, self)(self, threshold, value)
 
 
-_glu_default = declare("glu(Tensor self, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_glu_out = declare("glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_glu = Overloaded(_glu_default, _glu_out)
+_glu, _glu_default = declare.alone("glu(Tensor self, int dim=-1) -> Tensor", out="out")
 
 
 @function_of(_glu, _glu_default)
@@ -458,7 +413,7 @@ def glu(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_glu_default, self)(self, dim)
 
 
-_silu_ = declare("silu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_silu_ = declare("silu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_silu_), _silu_)
@@ -468,7 +423,7 @@ def silu_(self=NOT_GIVEN, **named):
     return find1(_silu_, self)(self)
 
 
-_mish_ = declare("mish_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_mish_ = declare("mish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_mish_), _mish_)
@@ -479,8 +434,7 @@ def mish_(self=NOT_GIVEN, **named):
 
 
 _elu_ = declare(
-    "elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", "inplace pointwise"
 )
 
 
@@ -497,7 +451,7 @@ def elu_(self=NOT_GIVEN, alpha=1, scale=1, input_scale=1, **named):
     return find1(_elu_, self)(self, alpha, scale, input_scale)
 
 
-_celu_ = declare("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_celu_ = declare("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_celu_), _celu_)
@@ -509,9 +463,7 @@ def celu_(self=NOT_GIVEN, alpha=1.0, **named):
     return find1(_celu_, self)(self, alpha)
 
 
-_leaky_relu_ = declare(
-    "leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
+_leaky_relu_ = declare("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_leaky_relu_), _leaky_relu_)
@@ -524,8 +476,7 @@ def leaky_relu_(self=NOT_GIVEN, negative_slope=0.01, **named):
 
 
 _hardtanh_ = declare(
-    "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)", "inplace pointwise"
 )
 
 
@@ -540,7 +491,7 @@ def hardtanh_(self=NOT_GIVEN, min_val=-1, max_val=1, **named):
     return find1(_hardtanh_, self)(self, min_val, max_val)
 
 
-_hardsigmoid_ = declare("hardsigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_hardsigmoid_ = declare("hardsigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_hardsigmoid_), _hardsigmoid_)
@@ -550,7 +501,7 @@ def hardsigmoid_(self=NOT_GIVEN, **named):
     return find1(_hardsigmoid_, self)(self)
 
 
-_hardswish_ = declare("hardswish_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_hardswish_ = declare("hardswish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_hardswish_), _hardswish_)
@@ -560,9 +511,7 @@ def hardswish_(self=NOT_GIVEN, **named):
     return find1(_hardswish_, self)(self)
 
 
-_threshold_ = declare(
-    "threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_threshold_ = declare("threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_threshold_), _threshold_)

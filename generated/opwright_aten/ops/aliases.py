@@ -7,15 +7,14 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, fin
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_true_divide_Tensor = declare("true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_true_divide_out = declare(
-    "true_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_true_divide_Tensor = declare(
+    "true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out", out_tags="out"
 )
-_true_divide_Scalar = declare("true_divide.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_true_divide = Overloaded(_true_divide_Tensor, _true_divide_Scalar, _true_divide_out)
+_true_divide_Scalar = declare("true_divide.Scalar(Tensor self, Scalar other) -> Tensor")
+_true_divide = declare.overloaded(_true_divide_Tensor)
 
 
 @stub_of(_true_divide_Tensor)
@@ -42,13 +41,9 @@ def true_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_true_divide, self, other)(self, other)
 
 
-_true_divide__Tensor = declare(
-    "true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_true_divide__Scalar = declare(
-    "true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_true_divide_ = Overloaded(_true_divide__Tensor, _true_divide__Scalar)
+_true_divide__Tensor = declare("true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_true_divide__Scalar = declare("true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_true_divide_ = declare.overloaded(_true_divide__Tensor)
 
 
 @stub_of(_true_divide__Tensor)
@@ -75,22 +70,13 @@ def true_divide_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_true_divide_, self, other)(self, other)
 
 
-_divide_Tensor = declare("divide.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_divide_out = declare("divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_divide_Scalar = declare("divide.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
+_divide_Tensor = declare("divide.Tensor(Tensor self, Tensor other) -> Tensor", out="out")
+_divide_Scalar = declare("divide.Scalar(Tensor self, Scalar other) -> Tensor")
 _divide_Tensor_mode = declare(
-    "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "pt2_compliant_tag"
+    "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", out="out_mode"
 )
-_divide_out_mode = declare(
-    "divide.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_divide_Scalar_mode = declare(
-    "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "pt2_compliant_tag"
-)
-_divide = Overloaded(
-    _divide_Tensor, _divide_Tensor_mode, _divide_Scalar, _divide_Scalar_mode, _divide_out, _divide_out_mode
-)
+_divide_Scalar_mode = declare("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor")
+_divide = declare.overloaded(_divide_Tensor)
 
 
 @stub_of(_divide_Tensor)
@@ -126,17 +112,15 @@ def divide(*args, **kwargs):
     return _divide.call(args, kwargs)
 
 
-_divide__Tensor = declare("divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_divide__Scalar = declare("divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_divide__Tensor = declare("divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_divide__Scalar = declare("divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _divide__Tensor_mode = declare(
-    "divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)", "inplace"
 )
 _divide__Scalar_mode = declare(
-    "divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", "inplace"
 )
-_divide_ = Overloaded(_divide__Tensor, _divide__Tensor_mode, _divide__Scalar, _divide__Scalar_mode)
+_divide_ = declare.overloaded(_divide__Tensor)
 
 
 @stub_of(_divide__Tensor)
@@ -172,12 +156,9 @@ def divide_(*args, **kwargs):
     return _divide_.call(args, kwargs)
 
 
-_multiply_Tensor = declare("multiply.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_multiply_out = declare(
-    "multiply.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_multiply_Scalar = declare("multiply.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_multiply = Overloaded(_multiply_Tensor, _multiply_Scalar, _multiply_out)
+_multiply_Tensor = declare("multiply.Tensor(Tensor self, Tensor other) -> Tensor", out="out")
+_multiply_Scalar = declare("multiply.Scalar(Tensor self, Scalar other) -> Tensor")
+_multiply = declare.overloaded(_multiply_Tensor)
 
 
 @stub_of(_multiply_Tensor)
@@ -204,13 +185,9 @@ def multiply(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_multiply, self, other)(self, other)
 
 
-_multiply__Tensor = declare(
-    "multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_multiply__Scalar = declare(
-    "multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_multiply_ = Overloaded(_multiply__Tensor, _multiply__Scalar)
+_multiply__Tensor = declare("multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_multiply__Scalar = declare("multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_multiply_ = declare.overloaded(_multiply__Tensor)
 
 
 @stub_of(_multiply__Tensor)
@@ -237,14 +214,9 @@ def multiply_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_multiply_, self, other)(self, other)
 
 
-_subtract_Tensor = declare(
-    "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "pt2_compliant_tag"
-)
-_subtract_out = declare(
-    "subtract.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_subtract_Scalar = declare("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "pt2_compliant_tag")
-_subtract = Overloaded(_subtract_Tensor, _subtract_Scalar, _subtract_out)
+_subtract_Tensor = declare("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out")
+_subtract_Scalar = declare("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor")
+_subtract = declare.overloaded(_subtract_Tensor)
 
 
 @stub_of(_subtract_Tensor)
@@ -278,12 +250,10 @@ def subtract(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
 
 
 _subtract__Tensor = declare(
-    "subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pt2_compliant_tag"
+    "subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-_subtract__Scalar = declare(
-    "subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_subtract_ = Overloaded(_subtract__Tensor, _subtract__Scalar)
+_subtract__Scalar = declare("subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace")
+_subtract_ = declare.overloaded(_subtract__Tensor)
 
 
 @stub_of(_subtract__Tensor)
@@ -316,21 +286,14 @@ def subtract_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_subtract_, self, other)(self, other, alpha)
 
 
-_clip_default = declare(
-    "clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "pointwise pt2_compliant_tag"
-)
-_clip_out = declare(
-    "clip.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
+_clip_default = declare("clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "pointwise", out="out")
 _clip_Tensor = declare(
-    "clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "pointwise pt2_compliant_tag"
+    "clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    "pointwise",
+    out="Tensor_out",
+    out_tags="out",
 )
-_clip_Tensor_out = declare(
-    "clip.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_clip = Overloaded(_clip_default, _clip_Tensor, _clip_out, _clip_Tensor_out)
+_clip = declare.overloaded(_clip_default)
 
 
 @stub_of(_clip_default)
@@ -353,13 +316,12 @@ def clip(*args, **kwargs):
 
 
 _clip__default = declare(
-    "clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise"
 )
 _clip__Tensor = declare(
-    "clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
 )
-_clip_ = Overloaded(_clip__default, _clip__Tensor)
+_clip_ = declare.overloaded(_clip__default)
 
 
 @stub_of(_clip__default)
@@ -381,9 +343,7 @@ def clip_(*args, **kwargs):
     return _clip_.call(args, kwargs)
 
 
-_negative_default = declare("negative(Tensor self) -> Tensor", "pt2_compliant_tag")
-_negative_out = declare("negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_negative = Overloaded(_negative_default, _negative_out)
+_negative, _negative_default = declare.alone("negative(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_negative, _negative_default)
@@ -393,7 +353,7 @@ def negative(self=NOT_GIVEN, **named):
     return find1(_negative_default, self)(self)
 
 
-_negative_ = declare("negative_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_negative_ = declare("negative_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_negative_), _negative_)
@@ -403,9 +363,7 @@ def negative_(self=NOT_GIVEN, **named):
     return find1(_negative_, self)(self)
 
 
-_absolute_default = declare("absolute(Tensor self) -> Tensor", "pt2_compliant_tag")
-_absolute_out = declare("absolute.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_absolute = Overloaded(_absolute_default, _absolute_out)
+_absolute, _absolute_default = declare.alone("absolute(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_absolute, _absolute_default)
@@ -415,7 +373,7 @@ def absolute(self=NOT_GIVEN, **named):
     return find1(_absolute_default, self)(self)
 
 
-_absolute_ = declare("absolute_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_absolute_ = declare("absolute_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_absolute_), _absolute_)
@@ -425,9 +383,7 @@ def absolute_(self=NOT_GIVEN, **named):
     return find1(_absolute_, self)(self)
 
 
-_fix_default = declare("fix(Tensor self) -> Tensor", "pt2_compliant_tag")
-_fix_out = declare("fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_fix = Overloaded(_fix_default, _fix_out)
+_fix, _fix_default = declare.alone("fix(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_fix, _fix_default)
@@ -437,7 +393,7 @@ def fix(self=NOT_GIVEN, **named):
     return find1(_fix_default, self)(self)
 
 
-_fix_ = declare("fix_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_fix_ = declare("fix_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_fix_), _fix_)
@@ -447,11 +403,7 @@ def fix_(self=NOT_GIVEN, **named):
     return find1(_fix_, self)(self)
 
 
-_arctan2_default = declare("arctan2(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_arctan2_out = declare(
-    "arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_arctan2 = Overloaded(_arctan2_default, _arctan2_out)
+_arctan2, _arctan2_default = declare.alone("arctan2(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_arctan2, _arctan2_default)
@@ -461,7 +413,7 @@ def arctan2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_arctan2_default, self, other)(self, other)
 
 
-_arctan2_ = declare("arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arctan2_ = declare("arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arctan2_), _arctan2_)
@@ -471,9 +423,7 @@ def arctan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_arctan2_, self, other)(self, other)
 
 
-_arcsin_default = declare("arcsin(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arcsin_out = declare("arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arcsin = Overloaded(_arcsin_default, _arcsin_out)
+_arcsin, _arcsin_default = declare.alone("arcsin(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arcsin, _arcsin_default)
@@ -483,7 +433,7 @@ def arcsin(self=NOT_GIVEN, **named):
     return find1(_arcsin_default, self)(self)
 
 
-_arcsin_ = declare("arcsin_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arcsin_ = declare("arcsin_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arcsin_), _arcsin_)
@@ -493,9 +443,7 @@ def arcsin_(self=NOT_GIVEN, **named):
     return find1(_arcsin_, self)(self)
 
 
-_arccos_default = declare("arccos(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arccos_out = declare("arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arccos = Overloaded(_arccos_default, _arccos_out)
+_arccos, _arccos_default = declare.alone("arccos(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arccos, _arccos_default)
@@ -505,7 +453,7 @@ def arccos(self=NOT_GIVEN, **named):
     return find1(_arccos_default, self)(self)
 
 
-_arccos_ = declare("arccos_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arccos_ = declare("arccos_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arccos_), _arccos_)
@@ -515,9 +463,7 @@ def arccos_(self=NOT_GIVEN, **named):
     return find1(_arccos_, self)(self)
 
 
-_arctan_default = declare("arctan(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arctan_out = declare("arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arctan = Overloaded(_arctan_default, _arctan_out)
+_arctan, _arctan_default = declare.alone("arctan(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arctan, _arctan_default)
@@ -527,7 +473,7 @@ def arctan(self=NOT_GIVEN, **named):
     return find1(_arctan_default, self)(self)
 
 
-_arctan_ = declare("arctan_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arctan_ = declare("arctan_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arctan_), _arctan_)
@@ -537,9 +483,7 @@ def arctan_(self=NOT_GIVEN, **named):
     return find1(_arctan_, self)(self)
 
 
-_arcsinh_default = declare("arcsinh(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arcsinh_out = declare("arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arcsinh = Overloaded(_arcsinh_default, _arcsinh_out)
+_arcsinh, _arcsinh_default = declare.alone("arcsinh(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arcsinh, _arcsinh_default)
@@ -549,7 +493,7 @@ def arcsinh(self=NOT_GIVEN, **named):
     return find1(_arcsinh_default, self)(self)
 
 
-_arcsinh_ = declare("arcsinh_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arcsinh_ = declare("arcsinh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arcsinh_), _arcsinh_)
@@ -559,9 +503,7 @@ def arcsinh_(self=NOT_GIVEN, **named):
     return find1(_arcsinh_, self)(self)
 
 
-_arccosh_default = declare("arccosh(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arccosh_out = declare("arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arccosh = Overloaded(_arccosh_default, _arccosh_out)
+_arccosh, _arccosh_default = declare.alone("arccosh(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arccosh, _arccosh_default)
@@ -571,7 +513,7 @@ def arccosh(self=NOT_GIVEN, **named):
     return find1(_arccosh_default, self)(self)
 
 
-_arccosh_ = declare("arccosh_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arccosh_ = declare("arccosh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arccosh_), _arccosh_)
@@ -581,9 +523,7 @@ def arccosh_(self=NOT_GIVEN, **named):
     return find1(_arccosh_, self)(self)
 
 
-_arctanh_default = declare("arctanh(Tensor self) -> Tensor", "pt2_compliant_tag")
-_arctanh_out = declare("arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_arctanh = Overloaded(_arctanh_default, _arctanh_out)
+_arctanh, _arctanh_default = declare.alone("arctanh(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_arctanh, _arctanh_default)
@@ -593,7 +533,7 @@ def arctanh(self=NOT_GIVEN, **named):
     return find1(_arctanh_default, self)(self)
 
 
-_arctanh_ = declare("arctanh_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_arctanh_ = declare("arctanh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_arctanh_), _arctanh_)
@@ -603,15 +543,9 @@ def arctanh_(self=NOT_GIVEN, **named):
     return find1(_arctanh_, self)(self)
 
 
-_not_equal_Scalar = declare("not_equal.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_not_equal_Scalar_out = declare(
-    "not_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_not_equal_Tensor = declare("not_equal.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_not_equal_Tensor_out = declare(
-    "not_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_not_equal = Overloaded(_not_equal_Tensor, _not_equal_Scalar, _not_equal_Tensor_out, _not_equal_Scalar_out)
+_not_equal_Scalar = declare("not_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
+_not_equal_Tensor = declare("not_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
+_not_equal = declare.overloaded(_not_equal_Tensor)
 
 
 @stub_of(_not_equal_Scalar)
@@ -638,13 +572,9 @@ def not_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_not_equal, self, other)(self, other)
 
 
-_not_equal__Scalar = declare(
-    "not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_not_equal__Tensor = declare(
-    "not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_not_equal_ = Overloaded(_not_equal__Tensor, _not_equal__Scalar)
+_not_equal__Scalar = declare("not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_not_equal__Tensor = declare("not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_not_equal_ = declare.overloaded(_not_equal__Tensor)
 
 
 @stub_of(_not_equal__Scalar)
@@ -671,15 +601,9 @@ def not_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_not_equal_, self, other)(self, other)
 
 
-_less_Scalar = declare("less.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_less_Scalar_out = declare(
-    "less.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_less_Tensor = declare("less.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_less_Tensor_out = declare(
-    "less.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_less = Overloaded(_less_Tensor, _less_Scalar, _less_Tensor_out, _less_Scalar_out)
+_less_Scalar = declare("less.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
+_less_Tensor = declare("less.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
+_less = declare.overloaded(_less_Tensor)
 
 
 @stub_of(_less_Scalar)
@@ -706,9 +630,9 @@ def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_less, self, other)(self, other)
 
 
-_less__Scalar = declare("less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_less__Tensor = declare("less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_less_ = Overloaded(_less__Tensor, _less__Scalar)
+_less__Scalar = declare("less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_less__Tensor = declare("less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_less_ = declare.overloaded(_less__Tensor)
 
 
 @stub_of(_less__Scalar)
@@ -735,15 +659,9 @@ def less_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_less_, self, other)(self, other)
 
 
-_less_equal_Scalar = declare("less_equal.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_less_equal_Scalar_out = declare(
-    "less_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_less_equal_Tensor = declare("less_equal.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_less_equal_Tensor_out = declare(
-    "less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_less_equal = Overloaded(_less_equal_Tensor, _less_equal_Scalar, _less_equal_Tensor_out, _less_equal_Scalar_out)
+_less_equal_Scalar = declare("less_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
+_less_equal_Tensor = declare("less_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
+_less_equal = declare.overloaded(_less_equal_Tensor)
 
 
 @stub_of(_less_equal_Scalar)
@@ -770,13 +688,9 @@ def less_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_less_equal, self, other)(self, other)
 
 
-_less_equal__Scalar = declare(
-    "less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_less_equal__Tensor = declare(
-    "less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_less_equal_ = Overloaded(_less_equal__Tensor, _less_equal__Scalar)
+_less_equal__Scalar = declare("less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_less_equal__Tensor = declare("less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_less_equal_ = declare.overloaded(_less_equal__Tensor)
 
 
 @stub_of(_less_equal__Scalar)
@@ -803,15 +717,9 @@ def less_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_less_equal_, self, other)(self, other)
 
 
-_greater_Scalar = declare("greater.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_greater_Scalar_out = declare(
-    "greater.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_greater_Tensor = declare("greater.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_greater_Tensor_out = declare(
-    "greater.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_greater = Overloaded(_greater_Tensor, _greater_Scalar, _greater_Tensor_out, _greater_Scalar_out)
+_greater_Scalar = declare("greater.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
+_greater_Tensor = declare("greater.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
+_greater = declare.overloaded(_greater_Tensor)
 
 
 @stub_of(_greater_Scalar)
@@ -838,9 +746,9 @@ def greater(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_greater, self, other)(self, other)
 
 
-_greater__Scalar = declare("greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_greater__Tensor = declare("greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_greater_ = Overloaded(_greater__Tensor, _greater__Scalar)
+_greater__Scalar = declare("greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_greater__Tensor = declare("greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_greater_ = declare.overloaded(_greater__Tensor)
 
 
 @stub_of(_greater__Scalar)
@@ -867,17 +775,9 @@ def greater_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_greater_, self, other)(self, other)
 
 
-_greater_equal_Scalar = declare("greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_greater_equal_Scalar_out = declare(
-    "greater_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_greater_equal_Tensor = declare("greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_greater_equal_Tensor_out = declare(
-    "greater_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_greater_equal = Overloaded(
-    _greater_equal_Tensor, _greater_equal_Scalar, _greater_equal_Tensor_out, _greater_equal_Scalar_out
-)
+_greater_equal_Scalar = declare("greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
+_greater_equal_Tensor = declare("greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
+_greater_equal = declare.overloaded(_greater_equal_Tensor)
 
 
 @stub_of(_greater_equal_Scalar)
@@ -904,13 +804,9 @@ def greater_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_greater_equal, self, other)(self, other)
 
 
-_greater_equal__Scalar = declare(
-    "greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_greater_equal__Tensor = declare(
-    "greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_greater_equal_ = Overloaded(_greater_equal__Tensor, _greater_equal__Scalar)
+_greater_equal__Scalar = declare("greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_greater_equal__Tensor = declare("greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_greater_equal_ = declare.overloaded(_greater_equal__Tensor)
 
 
 @stub_of(_greater_equal__Scalar)
@@ -937,9 +833,9 @@ def greater_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_greater_equal_, self, other)(self, other)
 
 
-___and___Scalar = declare("__and__.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-___and___Tensor = declare("__and__.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-___and__ = Overloaded(___and___Tensor, ___and___Scalar)
+___and___Scalar = declare("__and__.Scalar(Tensor self, Scalar other) -> Tensor")
+___and___Tensor = declare("__and__.Tensor(Tensor self, Tensor other) -> Tensor")
+___and__ = declare.overloaded(___and___Tensor)
 
 
 @stub_of(___and___Scalar)
@@ -966,9 +862,9 @@ def __and__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___and__, self, other)(self, other)
 
 
-___iand___Scalar = declare("__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-___iand___Tensor = declare("__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-___iand__ = Overloaded(___iand___Tensor, ___iand___Scalar)
+___iand___Scalar = declare("__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+___iand___Tensor = declare("__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+___iand__ = declare.overloaded(___iand___Tensor)
 
 
 @stub_of(___iand___Scalar)
@@ -995,9 +891,9 @@ def __iand__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___iand__, self, other)(self, other)
 
 
-___or___Scalar = declare("__or__.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-___or___Tensor = declare("__or__.Tensor(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-___or__ = Overloaded(___or___Tensor, ___or___Scalar)
+___or___Scalar = declare("__or__.Scalar(Tensor self, Scalar other) -> Tensor")
+___or___Tensor = declare("__or__.Tensor(Tensor self, Tensor other) -> Tensor")
+___or__ = declare.overloaded(___or___Tensor)
 
 
 @stub_of(___or___Scalar)
@@ -1024,9 +920,9 @@ def __or__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___or__, self, other)(self, other)
 
 
-___ior___Scalar = declare("__ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-___ior___Tensor = declare("__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-___ior__ = Overloaded(___ior___Tensor, ___ior___Scalar)
+___ior___Scalar = declare("__ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+___ior___Tensor = declare("__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+___ior__ = declare.overloaded(___ior___Tensor)
 
 
 @stub_of(___ior___Scalar)
@@ -1053,9 +949,9 @@ def __ior__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___ior__, self, other)(self, other)
 
 
-___xor___Scalar = declare("__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag")
-___xor___Tensor = declare("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-___xor__ = Overloaded(___xor___Tensor, ___xor___Scalar)
+___xor___Scalar = declare("__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise")
+___xor___Tensor = declare("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise")
+___xor__ = declare.overloaded(___xor___Tensor)
 
 
 @stub_of(___xor___Scalar)
@@ -1082,13 +978,9 @@ def __xor__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___xor__, self, other)(self, other)
 
 
-___ixor___Scalar = declare(
-    "__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-___ixor___Tensor = declare(
-    "__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-___ixor__ = Overloaded(___ixor___Tensor, ___ixor___Scalar)
+___ixor___Scalar = declare("__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+___ixor___Tensor = declare("__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+___ixor__ = declare.overloaded(___ixor___Tensor)
 
 
 @stub_of(___ixor___Scalar)

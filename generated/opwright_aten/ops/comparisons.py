@@ -7,38 +7,22 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, fin
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _bitwise_and_Tensor = declare(
-    "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"
 )
 _bitwise_and_Scalar = declare(
-    "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out"
 )
 _bitwise_and_Scalar_Tensor = declare(
-    "bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_bitwise_and_Tensor_out = declare(
-    "bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_and_Scalar_out = declare(
-    "bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_and_Scalar_Tensor_out = declare(
-    "bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bitwise_and = Overloaded(
-    _bitwise_and_Tensor,
-    _bitwise_and_Scalar,
-    _bitwise_and_Scalar_Tensor,
-    _bitwise_and_Tensor_out,
-    _bitwise_and_Scalar_out,
-    _bitwise_and_Scalar_Tensor_out,
-)
+_bitwise_and = declare.overloaded(_bitwise_and_Tensor)
 
 
 @stub_of(_bitwise_and_Tensor)
@@ -64,8 +48,7 @@ def bitwise_and_Scalar_Tensor(self, other):
 def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _bitwise_and.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
@@ -76,34 +59,18 @@ def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_or_Tensor = declare(
-    "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"
 )
 _bitwise_or_Scalar = declare(
-    "bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out"
 )
 _bitwise_or_Scalar_Tensor = declare(
-    "bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_bitwise_or_Tensor_out = declare(
-    "bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_or_Scalar_out = declare(
-    "bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_or_Scalar_Tensor_out = declare(
-    "bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bitwise_or = Overloaded(
-    _bitwise_or_Tensor,
-    _bitwise_or_Scalar,
-    _bitwise_or_Scalar_Tensor,
-    _bitwise_or_Tensor_out,
-    _bitwise_or_Scalar_out,
-    _bitwise_or_Scalar_Tensor_out,
-)
+_bitwise_or = declare.overloaded(_bitwise_or_Tensor)
 
 
 @stub_of(_bitwise_or_Tensor)
@@ -129,8 +96,7 @@ def bitwise_or_Scalar_Tensor(self, other):
 def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _bitwise_or.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
@@ -141,34 +107,18 @@ def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_xor_Tensor = declare(
-    "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"
 )
 _bitwise_xor_Scalar = declare(
-    "bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out"
 )
 _bitwise_xor_Scalar_Tensor = declare(
-    "bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_bitwise_xor_Tensor_out = declare(
-    "bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_xor_Scalar_out = declare(
-    "bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_xor_Scalar_Tensor_out = declare(
-    "bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bitwise_xor = Overloaded(
-    _bitwise_xor_Tensor,
-    _bitwise_xor_Scalar,
-    _bitwise_xor_Scalar_Tensor,
-    _bitwise_xor_Tensor_out,
-    _bitwise_xor_Scalar_out,
-    _bitwise_xor_Scalar_Tensor_out,
-)
+_bitwise_xor = declare.overloaded(_bitwise_xor_Tensor)
 
 
 @stub_of(_bitwise_xor_Tensor)
@@ -194,8 +144,7 @@ def bitwise_xor_Scalar_Tensor(self, other):
 def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _bitwise_xor.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
@@ -206,34 +155,18 @@ def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_left_shift_Tensor = declare(
-    "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out"
 )
 _bitwise_left_shift_Tensor_Scalar = declare(
-    "bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Tensor_Scalar_out"
 )
 _bitwise_left_shift_Scalar_Tensor = declare(
-    "bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_bitwise_left_shift_Tensor_out = declare(
-    "bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_left_shift_Tensor_Scalar_out = declare(
-    "bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_left_shift_Scalar_Tensor_out = declare(
-    "bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bitwise_left_shift = Overloaded(
-    _bitwise_left_shift_Tensor,
-    _bitwise_left_shift_Tensor_Scalar,
-    _bitwise_left_shift_Scalar_Tensor,
-    _bitwise_left_shift_Tensor_out,
-    _bitwise_left_shift_Tensor_Scalar_out,
-    _bitwise_left_shift_Scalar_Tensor_out,
-)
+_bitwise_left_shift = declare.overloaded(_bitwise_left_shift_Tensor)
 
 
 @stub_of(_bitwise_left_shift_Tensor)
@@ -259,8 +192,7 @@ def bitwise_left_shift_Scalar_Tensor(self, other):
 def bitwise_left_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _bitwise_left_shift.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
@@ -271,34 +203,18 @@ def bitwise_left_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_right_shift_Tensor = declare(
-    "bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out"
 )
 _bitwise_right_shift_Tensor_Scalar = declare(
-    "bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Tensor_Scalar_out"
 )
 _bitwise_right_shift_Scalar_Tensor = declare(
-    "bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_bitwise_right_shift_Tensor_out = declare(
-    "bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_right_shift_Tensor_Scalar_out = declare(
-    "bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_bitwise_right_shift_Scalar_Tensor_out = declare(
-    "bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bitwise_right_shift = Overloaded(
-    _bitwise_right_shift_Tensor,
-    _bitwise_right_shift_Tensor_Scalar,
-    _bitwise_right_shift_Scalar_Tensor,
-    _bitwise_right_shift_Tensor_out,
-    _bitwise_right_shift_Tensor_Scalar_out,
-    _bitwise_right_shift_Scalar_Tensor_out,
-)
+_bitwise_right_shift = declare.overloaded(_bitwise_right_shift_Tensor)
 
 
 @stub_of(_bitwise_right_shift_Tensor)
@@ -324,8 +240,7 @@ def bitwise_right_shift_Scalar_Tensor(self, other):
 def bitwise_right_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _bitwise_right_shift.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
@@ -335,17 +250,13 @@ def bitwise_right_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_right_shift, self, other)(self, other)
 
 
-___lshift___Tensor = declare("__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-___lshift___Scalar = declare("__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag")
-___lshift___Tensor_out = declare(
-    "__lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+___lshift___Tensor = declare(
+    "__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out", out_tags="generated out"
 )
-___lshift___Scalar_out = declare(
-    "__lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+___lshift___Scalar = declare(
+    "__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out", out_tags="generated out"
 )
-___lshift__ = Overloaded(___lshift___Tensor, ___lshift___Scalar, ___lshift___Tensor_out, ___lshift___Scalar_out)
+___lshift__ = declare.overloaded(___lshift___Tensor)
 
 
 @stub_of(___lshift___Tensor)
@@ -372,17 +283,13 @@ def __lshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___lshift__, self, other)(self, other)
 
 
-___rshift___Tensor = declare("__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-___rshift___Scalar = declare("__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag")
-___rshift___Tensor_out = declare(
-    "__rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+___rshift___Tensor = declare(
+    "__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out", out_tags="generated out"
 )
-___rshift___Scalar_out = declare(
-    "__rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+___rshift___Scalar = declare(
+    "__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out", out_tags="generated out"
 )
-___rshift__ = Overloaded(___rshift___Tensor, ___rshift___Scalar, ___rshift___Tensor_out, ___rshift___Scalar_out)
+___rshift__ = declare.overloaded(___rshift___Tensor)
 
 
 @stub_of(___rshift___Tensor)
@@ -409,11 +316,9 @@ def __rshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___rshift__, self, other)(self, other)
 
 
-_logical_and_default = declare("logical_and(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_logical_and_out = declare(
-    "logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_logical_and, _logical_and_default = declare.alone(
+    "logical_and(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-_logical_and = Overloaded(_logical_and_default, _logical_and_out)
 
 
 @function_of(_logical_and, _logical_and_default)
@@ -423,11 +328,9 @@ def logical_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_and_default, self, other)(self, other)
 
 
-_logical_or_default = declare("logical_or(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_logical_or_out = declare(
-    "logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_logical_or, _logical_or_default = declare.alone(
+    "logical_or(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-_logical_or = Overloaded(_logical_or_default, _logical_or_out)
 
 
 @function_of(_logical_or, _logical_or_default)
@@ -437,11 +340,9 @@ def logical_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_or_default, self, other)(self, other)
 
 
-_logical_xor_default = declare("logical_xor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_logical_xor_out = declare(
-    "logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_logical_xor, _logical_xor_default = declare.alone(
+    "logical_xor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-_logical_xor = Overloaded(_logical_xor_default, _logical_xor_out)
 
 
 @function_of(_logical_xor, _logical_xor_default)
@@ -451,11 +352,7 @@ def logical_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_xor_default, self, other)(self, other)
 
 
-_bitwise_not_default = declare("bitwise_not(Tensor self) -> Tensor", "core pointwise pt2_compliant_tag")
-_bitwise_not_out = declare(
-    "bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_bitwise_not = Overloaded(_bitwise_not_default, _bitwise_not_out)
+_bitwise_not, _bitwise_not_default = declare.alone("bitwise_not(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
 @function_of(_bitwise_not, _bitwise_not_default)
@@ -465,11 +362,7 @@ def bitwise_not(self=NOT_GIVEN, **named):
     return find1(_bitwise_not_default, self)(self)
 
 
-_logical_not_default = declare("logical_not(Tensor self) -> Tensor", "core pointwise pt2_compliant_tag")
-_logical_not_out = declare(
-    "logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_logical_not = Overloaded(_logical_not_default, _logical_not_out)
+_logical_not, _logical_not_default = declare.alone("logical_not(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
 @function_of(_logical_not, _logical_not_default)
@@ -479,9 +372,9 @@ def logical_not(self=NOT_GIVEN, **named):
     return find1(_logical_not_default, self)(self)
 
 
-_isnan_default = declare("isnan(Tensor self) -> Tensor", "core pointwise pt2_compliant_tag")
-_isnan_out = declare("isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag")
-_isnan = Overloaded(_isnan_default, _isnan_out)
+_isnan, _isnan_default = declare.alone(
+    "isnan(Tensor self) -> Tensor", "core pointwise", out="out", out_tags="generated out"
+)
 
 
 @function_of(_isnan, _isnan_default)
@@ -491,7 +384,7 @@ def isnan(self=NOT_GIVEN, **named):
     return find1(_isnan_default, self)(self)
 
 
-_isfinite = declare("isfinite(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
+_isfinite = declare("isfinite(Tensor self) -> Tensor", "pointwise")
 
 
 @function_of(Overloaded(_isfinite), _isfinite)
@@ -501,9 +394,9 @@ def isfinite(self=NOT_GIVEN, **named):
     return find1(_isfinite, self)(self)
 
 
-_isinf_default = declare("isinf(Tensor self) -> Tensor", "core pointwise pt2_compliant_tag")
-_isinf_out = declare("isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag")
-_isinf = Overloaded(_isinf_default, _isinf_out)
+_isinf, _isinf_default = declare.alone(
+    "isinf(Tensor self) -> Tensor", "core pointwise", out="out", out_tags="generated out"
+)
 
 
 @function_of(_isinf, _isinf_default)
@@ -513,9 +406,7 @@ def isinf(self=NOT_GIVEN, **named):
     return find1(_isinf_default, self)(self)
 
 
-_isposinf_default = declare("isposinf(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_isposinf_out = declare("isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_isposinf = Overloaded(_isposinf_default, _isposinf_out)
+_isposinf, _isposinf_default = declare.alone("isposinf(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_isposinf, _isposinf_default)
@@ -525,9 +416,7 @@ def isposinf(self=NOT_GIVEN, **named):
     return find1(_isposinf_default, self)(self)
 
 
-_isneginf_default = declare("isneginf(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_isneginf_out = declare("isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_isneginf = Overloaded(_isneginf_default, _isneginf_out)
+_isneginf, _isneginf_default = declare.alone("isneginf(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_isneginf, _isneginf_default)
@@ -537,7 +426,7 @@ def isneginf(self=NOT_GIVEN, **named):
     return find1(_isneginf_default, self)(self)
 
 
-_isreal = declare("isreal(Tensor self) -> Tensor", "pt2_compliant_tag")
+_isreal = declare("isreal(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(_isreal), _isreal)
@@ -547,9 +436,7 @@ def isreal(self=NOT_GIVEN, **named):
     return find1(_isreal, self)(self)
 
 
-_signbit_default = declare("signbit(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_signbit_out = declare("signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_signbit = Overloaded(_signbit_default, _signbit_out)
+_signbit, _signbit_default = declare.alone("signbit(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_signbit, _signbit_default)
@@ -559,15 +446,9 @@ def signbit(self=NOT_GIVEN, **named):
     return find1(_signbit_default, self)(self)
 
 
-_eq_Tensor = declare("eq.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_eq_Scalar = declare("eq.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_eq_Tensor_out = declare(
-    "eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_eq_Scalar_out = declare(
-    "eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_eq = Overloaded(_eq_Tensor, _eq_Scalar, _eq_Tensor_out, _eq_Scalar_out)
+_eq_Tensor = declare("eq.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_eq_Scalar = declare("eq.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_eq = declare.overloaded(_eq_Tensor)
 
 
 @stub_of(_eq_Tensor)
@@ -594,15 +475,9 @@ def eq(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_eq, self, other)(self, other)
 
 
-_ne_Tensor = declare("ne.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_ne_Scalar = declare("ne.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_ne_Tensor_out = declare(
-    "ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_ne_Scalar_out = declare(
-    "ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_ne = Overloaded(_ne_Tensor, _ne_Scalar, _ne_Tensor_out, _ne_Scalar_out)
+_ne_Tensor = declare("ne.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_ne_Scalar = declare("ne.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_ne = declare.overloaded(_ne_Tensor)
 
 
 @stub_of(_ne_Tensor)
@@ -629,15 +504,9 @@ def ne(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_ne, self, other)(self, other)
 
 
-_lt_Tensor = declare("lt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_lt_Scalar = declare("lt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_lt_Tensor_out = declare(
-    "lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_lt_Scalar_out = declare(
-    "lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_lt = Overloaded(_lt_Tensor, _lt_Scalar, _lt_Tensor_out, _lt_Scalar_out)
+_lt_Tensor = declare("lt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_lt_Scalar = declare("lt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_lt = declare.overloaded(_lt_Tensor)
 
 
 @stub_of(_lt_Tensor)
@@ -664,15 +533,9 @@ def lt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_lt, self, other)(self, other)
 
 
-_le_Tensor = declare("le.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_le_Scalar = declare("le.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_le_Tensor_out = declare(
-    "le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_le_Scalar_out = declare(
-    "le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_le = Overloaded(_le_Tensor, _le_Scalar, _le_Tensor_out, _le_Scalar_out)
+_le_Tensor = declare("le.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_le_Scalar = declare("le.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_le = declare.overloaded(_le_Tensor)
 
 
 @stub_of(_le_Tensor)
@@ -699,15 +562,9 @@ def le(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_le, self, other)(self, other)
 
 
-_gt_Tensor = declare("gt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_gt_Scalar = declare("gt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_gt_Tensor_out = declare(
-    "gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_gt_Scalar_out = declare(
-    "gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_gt = Overloaded(_gt_Tensor, _gt_Scalar, _gt_Tensor_out, _gt_Scalar_out)
+_gt_Tensor = declare("gt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_gt_Scalar = declare("gt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_gt = declare.overloaded(_gt_Tensor)
 
 
 @stub_of(_gt_Tensor)
@@ -734,15 +591,9 @@ def gt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gt, self, other)(self, other)
 
 
-_ge_Tensor = declare("ge.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_ge_Scalar = declare("ge.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_ge_Tensor_out = declare(
-    "ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_ge_Scalar_out = declare(
-    "ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_ge = Overloaded(_ge_Tensor, _ge_Scalar, _ge_Tensor_out, _ge_Scalar_out)
+_ge_Tensor = declare("ge.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_ge_Scalar = declare("ge.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_ge = declare.overloaded(_ge_Tensor)
 
 
 @stub_of(_ge_Tensor)
@@ -772,41 +623,19 @@ def ge(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _isin_Tensor_Tensor = declare(
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="Tensor_Tensor_out",
 )
 _isin_Tensor_Scalar = declare(
     "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="Tensor_Scalar_out",
 )
 _isin_Scalar_Tensor = declare(
     "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="Scalar_Tensor_out",
 )
-_isin_Tensor_Tensor_out = declare(
-    "isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_isin_Tensor_Scalar_out = declare(
-    "isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_isin_Scalar_Tensor_out = declare(
-    "isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_isin = Overloaded(
-    _isin_Tensor_Tensor,
-    _isin_Tensor_Scalar,
-    _isin_Scalar_Tensor,
-    _isin_Tensor_Tensor_out,
-    _isin_Tensor_Scalar_out,
-    _isin_Scalar_Tensor_out,
-)
+_isin = declare.overloaded(_isin_Tensor_Tensor)
 
 
 @stub_of(_isin_Tensor_Tensor)
@@ -846,8 +675,7 @@ def isin(*args, **kwargs):
 
 
 _isclose = declare(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-    "pt2_compliant_tag",
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"
 )
 
 
@@ -866,7 +694,7 @@ def isclose(self=NOT_GIVEN, other=NOT_GIVEN, rtol=1e-05, atol=1e-08, equal_nan=F
 
 _allclose = declare(
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
-    "data_dependent_output pt2_compliant_tag",
+    "data_dependent_output",
 )
 
 
@@ -883,7 +711,7 @@ def allclose(self=NOT_GIVEN, other=NOT_GIVEN, rtol=1e-05, atol=1e-08, equal_nan=
     return find2(_allclose, self, other)(self, other, rtol, atol, equal_nan)
 
 
-_equal = declare("equal(Tensor self, Tensor other) -> bool", "data_dependent_output pointwise pt2_compliant_tag")
+_equal = declare("equal(Tensor self, Tensor other) -> bool", "data_dependent_output pointwise")
 
 
 @function_of(Overloaded(_equal), _equal)
@@ -893,13 +721,9 @@ def equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_equal, self, other)(self, other)
 
 
-_bitwise_and__Tensor = declare(
-    "bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_and__Scalar = declare(
-    "bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_and_ = Overloaded(_bitwise_and__Tensor, _bitwise_and__Scalar)
+_bitwise_and__Tensor = declare("bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_and__Scalar = declare("bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_and_ = declare.overloaded(_bitwise_and__Tensor)
 
 
 @stub_of(_bitwise_and__Tensor)
@@ -926,13 +750,9 @@ def bitwise_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_and_, self, other)(self, other)
 
 
-_bitwise_or__Tensor = declare(
-    "bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_or__Scalar = declare(
-    "bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_or_ = Overloaded(_bitwise_or__Tensor, _bitwise_or__Scalar)
+_bitwise_or__Tensor = declare("bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_or__Scalar = declare("bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_or_ = declare.overloaded(_bitwise_or__Tensor)
 
 
 @stub_of(_bitwise_or__Tensor)
@@ -959,13 +779,9 @@ def bitwise_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_or_, self, other)(self, other)
 
 
-_bitwise_xor__Tensor = declare(
-    "bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_xor__Scalar = declare(
-    "bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_bitwise_xor_ = Overloaded(_bitwise_xor__Tensor, _bitwise_xor__Scalar)
+_bitwise_xor__Tensor = declare("bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_xor__Scalar = declare("bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_xor_ = declare.overloaded(_bitwise_xor__Tensor)
 
 
 @stub_of(_bitwise_xor__Tensor)
@@ -993,13 +809,12 @@ def bitwise_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_left_shift__Tensor = declare(
-    "bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
 )
 _bitwise_left_shift__Tensor_Scalar = declare(
-    "bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
 )
-_bitwise_left_shift_ = Overloaded(_bitwise_left_shift__Tensor, _bitwise_left_shift__Tensor_Scalar)
+_bitwise_left_shift_ = declare.overloaded(_bitwise_left_shift__Tensor)
 
 
 @stub_of(_bitwise_left_shift__Tensor)
@@ -1027,13 +842,12 @@ def bitwise_left_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _bitwise_right_shift__Tensor = declare(
-    "bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
 )
 _bitwise_right_shift__Tensor_Scalar = declare(
-    "bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
 )
-_bitwise_right_shift_ = Overloaded(_bitwise_right_shift__Tensor, _bitwise_right_shift__Tensor_Scalar)
+_bitwise_right_shift_ = declare.overloaded(_bitwise_right_shift__Tensor)
 
 
 @stub_of(_bitwise_right_shift__Tensor)
@@ -1060,13 +874,9 @@ def bitwise_right_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_right_shift_, self, other)(self, other)
 
 
-___ilshift___Tensor = declare(
-    "__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-___ilshift___Scalar = declare(
-    "__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-___ilshift__ = Overloaded(___ilshift___Tensor, ___ilshift___Scalar)
+___ilshift___Tensor = declare("__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+___ilshift___Scalar = declare("__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+___ilshift__ = declare.overloaded(___ilshift___Tensor)
 
 
 @stub_of(___ilshift___Tensor)
@@ -1093,13 +903,9 @@ def __ilshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___ilshift__, self, other)(self, other)
 
 
-___irshift___Tensor = declare(
-    "__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-___irshift___Scalar = declare(
-    "__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-___irshift__ = Overloaded(___irshift___Tensor, ___irshift___Scalar)
+___irshift___Tensor = declare("__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+___irshift___Scalar = declare("__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+___irshift__ = declare.overloaded(___irshift___Tensor)
 
 
 @stub_of(___irshift___Tensor)
@@ -1126,9 +932,7 @@ def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___irshift__, self, other)(self, other)
 
 
-_logical_and_ = declare(
-    "logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
+_logical_and_ = declare("logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_logical_and_), _logical_and_)
@@ -1138,9 +942,7 @@ def logical_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_and_, self, other)(self, other)
 
 
-_logical_or_ = declare(
-    "logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
+_logical_or_ = declare("logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_logical_or_), _logical_or_)
@@ -1150,9 +952,7 @@ def logical_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_or_, self, other)(self, other)
 
 
-_logical_xor_ = declare(
-    "logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
+_logical_xor_ = declare("logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_logical_xor_), _logical_xor_)
@@ -1162,7 +962,7 @@ def logical_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_xor_, self, other)(self, other)
 
 
-_bitwise_not_ = declare("bitwise_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_bitwise_not_ = declare("bitwise_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_bitwise_not_), _bitwise_not_)
@@ -1172,7 +972,7 @@ def bitwise_not_(self=NOT_GIVEN, **named):
     return find1(_bitwise_not_, self)(self)
 
 
-_logical_not_ = declare("logical_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_logical_not_ = declare("logical_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_logical_not_), _logical_not_)
@@ -1182,9 +982,9 @@ def logical_not_(self=NOT_GIVEN, **named):
     return find1(_logical_not_, self)(self)
 
 
-_eq__Tensor = declare("eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_eq__Scalar = declare("eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_eq_ = Overloaded(_eq__Tensor, _eq__Scalar)
+_eq__Tensor = declare("eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_eq__Scalar = declare("eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_eq_ = declare.overloaded(_eq__Tensor)
 
 
 @stub_of(_eq__Tensor)
@@ -1211,9 +1011,9 @@ def eq_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_eq_, self, other)(self, other)
 
 
-_ne__Tensor = declare("ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_ne__Scalar = declare("ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_ne_ = Overloaded(_ne__Tensor, _ne__Scalar)
+_ne__Tensor = declare("ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_ne__Scalar = declare("ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_ne_ = declare.overloaded(_ne__Tensor)
 
 
 @stub_of(_ne__Tensor)
@@ -1240,9 +1040,9 @@ def ne_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_ne_, self, other)(self, other)
 
 
-_lt__Tensor = declare("lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_lt__Scalar = declare("lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_lt_ = Overloaded(_lt__Tensor, _lt__Scalar)
+_lt__Tensor = declare("lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_lt__Scalar = declare("lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_lt_ = declare.overloaded(_lt__Tensor)
 
 
 @stub_of(_lt__Tensor)
@@ -1269,9 +1069,9 @@ def lt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_lt_, self, other)(self, other)
 
 
-_le__Tensor = declare("le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_le__Scalar = declare("le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_le_ = Overloaded(_le__Tensor, _le__Scalar)
+_le__Tensor = declare("le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_le__Scalar = declare("le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_le_ = declare.overloaded(_le__Tensor)
 
 
 @stub_of(_le__Tensor)
@@ -1298,9 +1098,9 @@ def le_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_le_, self, other)(self, other)
 
 
-_gt__Tensor = declare("gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_gt__Scalar = declare("gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_gt_ = Overloaded(_gt__Tensor, _gt__Scalar)
+_gt__Tensor = declare("gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_gt__Scalar = declare("gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_gt_ = declare.overloaded(_gt__Tensor)
 
 
 @stub_of(_gt__Tensor)
@@ -1327,9 +1127,9 @@ def gt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gt_, self, other)(self, other)
 
 
-_ge__Tensor = declare("ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_ge__Scalar = declare("ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_ge_ = Overloaded(_ge__Tensor, _ge__Scalar)
+_ge__Tensor = declare("ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_ge__Scalar = declare("ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_ge_ = declare.overloaded(_ge__Tensor)
 
 
 @stub_of(_ge__Tensor)

@@ -5,20 +5,16 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find_some, 
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_convolution_default_ = declare(
+_convolution_, _convolution_default_ = declare.alone(
     "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
     "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_convolution_out_ = declare(
-    "convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
-    "dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_convolution_ = Overloaded(_convolution_default_, _convolution_out_)
 
 
 @function_of(_convolution_, _convolution_default_)
@@ -55,19 +51,13 @@ def convolution(
     )
 
 
-__convolution_default = declare(
+__convolution, __convolution_default = declare.alone(
     "_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
     "bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "
     "cudnn_enabled, bool allow_tf32) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
+    out_tags="generated out",
 )
-__convolution_out = declare(
-    "_convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
-    "dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "
-    "cudnn_enabled, bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-__convolution = Overloaded(__convolution_default, __convolution_out)
 
 
 @function_of(__convolution, __convolution_default)
@@ -146,14 +136,12 @@ def _convolution(
 _conv1d_default = declare(
     "conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] "
     "dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 _conv1d_padding = declare(
     'conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", '
     "SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
-_conv1d = Overloaded(_conv1d_default, _conv1d_padding)
+_conv1d = declare.overloaded(_conv1d_default)
 
 
 @stub_of(_conv1d_default)
@@ -196,14 +184,12 @@ def conv1d(*args, **kwargs):
 _conv2d_default = declare(
     "conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] "
     "dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 _conv2d_padding = declare(
     'conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", '
     "SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
-_conv2d = Overloaded(_conv2d_default, _conv2d_padding)
+_conv2d = declare.overloaded(_conv2d_default)
 
 
 @stub_of(_conv2d_default)
@@ -246,14 +232,12 @@ def conv2d(*args, **kwargs):
 _conv3d_default = declare(
     "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] "
     "dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 _conv3d_padding = declare(
     'conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", '
     "SymInt[3] dilation=1, SymInt groups=1) -> Tensor",
-    "pt2_compliant_tag",
 )
-_conv3d = Overloaded(_conv3d_default, _conv3d_padding)
+_conv3d = declare.overloaded(_conv3d_default)
 
 
 @stub_of(_conv3d_default)
@@ -296,7 +280,6 @@ def conv3d(*args, **kwargs):
 _conv_transpose1d = declare(
     "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, "
     "SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -334,7 +317,6 @@ def conv_transpose1d(
 _conv_transpose2d_input = declare(
     "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, "
     "SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -372,7 +354,6 @@ def conv_transpose2d(
 _conv_transpose3d_input = declare(
     "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, "
     "SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -407,16 +388,9 @@ def conv_transpose3d(
     )
 
 
-_im2col_default = declare(
-    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    "pt2_compliant_tag",
+_im2col, _im2col_default = declare.alone(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", out="out"
 )
-_im2col_out = declare(
-    "im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) "
-    "-> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_im2col = Overloaded(_im2col_default, _im2col_out)
 
 
 @function_of(_im2col, _im2col_default)
@@ -434,17 +408,12 @@ def im2col(self=NOT_GIVEN, kernel_size=NOT_GIVEN, dilation=NOT_GIVEN, padding=NO
     return find1(_im2col_default, self)(self, kernel_size, dilation, padding, stride)
 
 
-_col2im_default = declare(
+_col2im, _col2im_default = declare.alone(
     "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
     "-> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
 )
-_col2im_out = declare(
-    "col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
-    "stride, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_col2im = Overloaded(_col2im_default, _col2im_out)
 
 
 @function_of(_col2im, _col2im_default)

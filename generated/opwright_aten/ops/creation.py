@@ -24,19 +24,18 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _empty_memory_format = declare(
     "empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
 _empty_out = declare(
-    "empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "out"
 )
-_empty = Overloaded(_empty_memory_format, _empty_out)
+_empty = declare.overloaded(_empty_memory_format)
 
 
 @function_of(_empty, _empty_memory_format)
@@ -63,13 +62,12 @@ def empty(size=NOT_GIVEN, *more, dtype=None, layout=None, device=None, pin_memor
 _empty_strided_default = declare(
     "empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
 _empty_strided_out = declare(
-    "empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_empty_strided = Overloaded(_empty_strided_default, _empty_strided_out)
+_empty_strided = declare.overloaded(_empty_strided_default)
 
 
 @function_of(_empty_strided, _empty_strided_default)
@@ -94,10 +92,9 @@ def empty_strided(size=NOT_GIVEN, stride=NOT_GIVEN, *, dtype=None, layout=None, 
 _zeros_default = declare(
     "zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_zeros_out = declare("zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_zeros = Overloaded(_zeros_default, _zeros_out)
+_zeros_out = declare("zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_zeros = declare.overloaded(_zeros_default)
 
 
 @function_of(_zeros, _zeros_default)
@@ -122,10 +119,9 @@ def zeros(size=NOT_GIVEN, *more, dtype=None, layout=None, device=None, pin_memor
 _ones_default = declare(
     "ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
     "-> Tensor",
-    "pt2_compliant_tag",
 )
-_ones_out = declare("ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_ones = Overloaded(_ones_default, _ones_out)
+_ones_out = declare("ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_ones = declare.overloaded(_ones_default)
 
 
 @function_of(_ones, _ones_default)
@@ -150,12 +146,10 @@ def ones(size=NOT_GIVEN, *more, dtype=None, layout=None, device=None, pin_memory
 _full_default = declare(
     "full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
-_full_out = declare(
-    "full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_full = Overloaded(_full_default, _full_out)
+_full_out = declare("full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_full = declare.overloaded(_full_default)
 
 
 @function_of(_full, _full_default)
@@ -180,12 +174,10 @@ def full(size=NOT_GIVEN, fill_value=NOT_GIVEN, *, dtype=None, layout=None, devic
 _scalar_tensor_default = declare(
     "scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
-_scalar_tensor_out = declare(
-    "scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_scalar_tensor = Overloaded(_scalar_tensor_default, _scalar_tensor_out)
+_scalar_tensor_out = declare("scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
+_scalar_tensor = declare.overloaded(_scalar_tensor_default)
 
 
 @function_of(_scalar_tensor, _scalar_tensor_default)
@@ -208,24 +200,21 @@ def scalar_tensor(s=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memo
 _arange_default = declare(
     "arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
     "-> Tensor",
-    "pt2_compliant_tag",
 )
 _arange_start = declare(
     "arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _arange_start_step = declare(
     "arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
-_arange_out = declare("arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
+_arange_out = declare("arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)", "out")
 _arange_start_out = declare(
-    "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
-_arange = Overloaded(_arange_default, _arange_start, _arange_start_step, _arange_out, _arange_start_out)
+_arange = declare.overloaded(_arange_default)
 
 
 @stub_of(_arange_default)
@@ -293,48 +282,30 @@ def arange(*args, **kwargs):
 _linspace_default = declare(
     "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _linspace_Tensor_Tensor = declare(
     "linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _linspace_Tensor_Scalar = declare(
     "linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _linspace_Scalar_Tensor = declare(
     "linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_linspace_out = declare(
-    "linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
+_linspace_out = declare("linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out")
 _linspace_Tensor_Tensor_out = declare(
-    "linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
 _linspace_Tensor_Scalar_out = declare(
-    "linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
 _linspace_Scalar_Tensor_out = declare(
-    "linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
-_linspace = Overloaded(
-    _linspace_Tensor_Tensor,
-    _linspace_Tensor_Scalar,
-    _linspace_Scalar_Tensor,
-    _linspace_default,
-    _linspace_Tensor_Tensor_out,
-    _linspace_Tensor_Scalar_out,
-    _linspace_Scalar_Tensor_out,
-    _linspace_out,
-)
+_linspace = declare.overloaded(_linspace_Tensor_Tensor)
 
 
 @stub_of(_linspace_default)
@@ -411,8 +382,7 @@ def linspace(
 ):
     if named:
         return _linspace.call_given((start, end, steps, dtype, layout, device, pin_memory), named)
-    kind1 = type(start)
-    kind2 = type(end)
+    kind1, kind2 = type(start), type(end)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
@@ -441,16 +411,14 @@ def linspace(
 _eye_default = declare(
     "eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
-    "pt2_compliant_tag",
 )
 _eye_m = declare(
     "eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_eye_out = declare("eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_eye_m_out = declare("eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_eye = Overloaded(_eye_default, _eye_m, _eye_out, _eye_m_out)
+_eye_out = declare("eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_eye_m_out = declare("eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_eye = declare.overloaded(_eye_default)
 
 
 @stub_of(_eye_default)
@@ -499,49 +467,35 @@ def eye(*args, **kwargs):
 _logspace_default = declare(
     "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _logspace_Tensor_Tensor = declare(
     "logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _logspace_Tensor_Scalar = declare(
     "logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _logspace_Scalar_Tensor = declare(
     "logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _logspace_out = declare(
-    "logspace.out(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "logspace.out(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
 _logspace_Tensor_Tensor_out = declare(
     "logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "out",
 )
 _logspace_Tensor_Scalar_out = declare(
     "logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "out",
 )
 _logspace_Scalar_Tensor_out = declare(
     "logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_logspace = Overloaded(
-    _logspace_Tensor_Tensor,
-    _logspace_Tensor_Scalar,
-    _logspace_Scalar_Tensor,
-    _logspace_default,
-    _logspace_Tensor_Tensor_out,
-    _logspace_Tensor_Scalar_out,
-    _logspace_Scalar_Tensor_out,
-    _logspace_out,
-)
+_logspace = declare.overloaded(_logspace_Tensor_Tensor)
 
 
 @stub_of(_logspace_default)
@@ -635,8 +589,7 @@ def logspace(
 ):
     if named:
         return _logspace.call_given((start, end, steps, base, dtype, layout, device, pin_memory), named)
-    kind1 = type(start)
-    kind2 = type(end)
+    kind1, kind2 = type(start), type(end)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
@@ -669,13 +622,11 @@ def logspace(
 _empty_permuted_default = declare(
     "empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _empty_permuted_out = declare(
-    "empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_empty_permuted = Overloaded(_empty_permuted_default, _empty_permuted_out)
+_empty_permuted = declare.overloaded(_empty_permuted_default)
 
 
 @function_of(_empty_permuted, _empty_permuted_default)
@@ -699,7 +650,7 @@ def empty_permuted(
     return find0(_empty_permuted_default)(size, physical_layout, dtype, layout, device, pin_memory)
 
 
-_vander = declare("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", "pt2_compliant_tag")
+_vander = declare("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
 
 
 @function_of(Overloaded(_vander), _vander)
@@ -716,13 +667,11 @@ def vander(x=NOT_GIVEN, N=None, increasing=False, **named):
 _empty_like_default = declare(
     "empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _empty_like_out = declare(
-    "empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_empty_like = Overloaded(_empty_like_default, _empty_like_out)
+_empty_like = declare.overloaded(_empty_like_default)
 
 
 @function_of(_empty_like, _empty_like_default)
@@ -745,13 +694,11 @@ def empty_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memo
 _zeros_like_default = declare(
     "zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _zeros_like_out = declare(
-    "zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_zeros_like = Overloaded(_zeros_like_default, _zeros_like_out)
+_zeros_like = declare.overloaded(_zeros_like_default)
 
 
 @function_of(_zeros_like, _zeros_like_default)
@@ -774,13 +721,11 @@ def zeros_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memo
 _ones_like_default = declare(
     "ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _ones_like_out = declare(
-    "ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_ones_like = Overloaded(_ones_like_default, _ones_like_out)
+_ones_like = declare.overloaded(_ones_like_default)
 
 
 @function_of(_ones_like, _ones_like_default)
@@ -803,13 +748,13 @@ def ones_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memor
 _full_like_default = declare(
     "full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
 _full_like_out = declare(
     "full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_full_like = Overloaded(_full_like_default, _full_like_out)
+_full_like = declare.overloaded(_full_like_default)
 
 
 @function_of(_full_like, _full_like_default)
@@ -844,23 +789,23 @@ def full_like(
 _rand_like_default = declare(
     "rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _rand_like_generator = declare(
     "rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _rand_like_out = declare(
     "rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _rand_like_generator_out = declare(
     "rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) "
     "-> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
-_rand_like = Overloaded(_rand_like_default, _rand_like_generator, _rand_like_out, _rand_like_generator_out)
+_rand_like = declare.overloaded(_rand_like_default)
 
 
 @stub_of(_rand_like_default)
@@ -907,23 +852,23 @@ def rand_like(*args, **kwargs):
 _randn_like_default = declare(
     "randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randn_like_generator = declare(
     "randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randn_like_out = declare(
     "randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randn_like_generator_out = declare(
     "randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) "
     "out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
-_randn_like = Overloaded(_randn_like_default, _randn_like_generator, _randn_like_out, _randn_like_generator_out)
+_randn_like = declare.overloaded(_randn_like_default)
 
 
 @stub_of(_randn_like_default)
@@ -970,77 +915,64 @@ def randn_like(*args, **kwargs):
 _randint_like_default = declare(
     "randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_Tensor = declare(
     "randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_low_dtype = declare(
     "randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_generator = declare(
     "randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_Tensor_generator = declare(
     "randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, "
     "Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_low_generator_dtype = declare(
     "randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? "
     "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) "
     "-> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_like_out = declare(
     "randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randint_like_Tensor_out = declare(
     "randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
     "Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randint_like_low_dtype_out = declare(
     "randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, "
     "Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randint_like_generator_out = declare(
     "randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, "
     "Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randint_like_Tensor_generator_out = declare(
     "randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? "
     "memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _randint_like_low_generator_dtype_out = declare(
     "randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, "
     "MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
-_randint_like = Overloaded(
-    _randint_like_Tensor,
-    _randint_like_Tensor_generator,
-    _randint_like_default,
-    _randint_like_low_dtype,
-    _randint_like_generator,
-    _randint_like_low_generator_dtype,
-    _randint_like_Tensor_out,
-    _randint_like_Tensor_generator_out,
-    _randint_like_out,
-    _randint_like_low_dtype_out,
-    _randint_like_generator_out,
-    _randint_like_low_generator_dtype_out,
-)
+_randint_like = declare.overloaded(_randint_like_Tensor)
 
 
 @stub_of(_randint_like_default)
@@ -1177,12 +1109,9 @@ def randint_like(*args, **kwargs):
 _new_empty_default = declare(
     "new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_new_empty_out = declare(
-    "new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_new_empty = Overloaded(_new_empty_default, _new_empty_out)
+_new_empty_out = declare("new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
+_new_empty = declare.overloaded(_new_empty_default)
 
 
 @function_of(_new_empty, _new_empty_default)
@@ -1207,13 +1136,12 @@ def new_empty(self=NOT_GIVEN, size=NOT_GIVEN, *more, dtype=None, layout=None, de
 _new_empty_strided_default = declare(
     "new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _new_empty_strided_out = declare(
     "new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_new_empty_strided = Overloaded(_new_empty_strided_default, _new_empty_strided_out)
+_new_empty_strided = declare.overloaded(_new_empty_strided_default)
 
 
 @function_of(_new_empty_strided, _new_empty_strided_default)
@@ -1240,12 +1168,9 @@ def new_empty_strided(
 _new_zeros_default = declare(
     "new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_new_zeros_out = declare(
-    "new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_new_zeros = Overloaded(_new_zeros_default, _new_zeros_out)
+_new_zeros_out = declare("new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
+_new_zeros = declare.overloaded(_new_zeros_default)
 
 
 @function_of(_new_zeros, _new_zeros_default)
@@ -1270,12 +1195,9 @@ def new_zeros(self=NOT_GIVEN, size=NOT_GIVEN, *more, dtype=None, layout=None, de
 _new_ones_default = declare(
     "new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_new_ones_out = declare(
-    "new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_new_ones = Overloaded(_new_ones_default, _new_ones_out)
+_new_ones_out = declare("new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
+_new_ones = declare.overloaded(_new_ones_default)
 
 
 @function_of(_new_ones, _new_ones_default)
@@ -1300,13 +1222,11 @@ def new_ones(self=NOT_GIVEN, size=NOT_GIVEN, *more, dtype=None, layout=None, dev
 _new_full_default = declare(
     "new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _new_full_out = declare(
-    "new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_new_full = Overloaded(_new_full_default, _new_full_out)
+_new_full = declare.overloaded(_new_full_default)
 
 
 @function_of(_new_full, _new_full_default)
@@ -1341,21 +1261,16 @@ def new_full(
 _hann_window_default = declare(
     "hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _hann_window_periodic = declare(
     "hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_hann_window_out = declare(
-    "hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
+_hann_window_out = declare("hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
 _hann_window_periodic_out = declare(
-    "hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_hann_window = Overloaded(_hann_window_default, _hann_window_periodic, _hann_window_out, _hann_window_periodic_out)
+_hann_window = declare.overloaded(_hann_window_default)
 
 
 @stub_of(_hann_window_default)
@@ -1404,49 +1319,33 @@ def hann_window(*args, **kwargs):
 _hamming_window_default = declare(
     "hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _hamming_window_periodic = declare(
     "hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _hamming_window_periodic_alpha = declare(
     "hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _hamming_window_periodic_alpha_beta = declare(
     "hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? "
     "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _hamming_window_periodic_alpha_beta_out = declare(
     "hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) "
     "out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_hamming_window_out = declare(
-    "hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
+_hamming_window_out = declare("hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
 _hamming_window_periodic_out = declare(
-    "hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _hamming_window_periodic_alpha_out = declare(
     "hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_hamming_window = Overloaded(
-    _hamming_window_default,
-    _hamming_window_periodic,
-    _hamming_window_periodic_alpha,
-    _hamming_window_periodic_alpha_beta,
-    _hamming_window_periodic_alpha_beta_out,
-    _hamming_window_out,
-    _hamming_window_periodic_out,
-    _hamming_window_periodic_alpha_out,
-)
+_hamming_window = declare.overloaded(_hamming_window_default)
 
 
 @stub_of(_hamming_window_default)
@@ -1545,23 +1444,18 @@ def hamming_window(*args, **kwargs):
 _bartlett_window_default = declare(
     "bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _bartlett_window_periodic = declare(
     "bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _bartlett_window_periodic_out = declare(
-    "bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _bartlett_window_out = declare(
-    "bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+    "bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_bartlett_window = Overloaded(
-    _bartlett_window_default, _bartlett_window_periodic, _bartlett_window_periodic_out, _bartlett_window_out
-)
+_bartlett_window = declare.overloaded(_bartlett_window_default)
 
 
 @stub_of(_bartlett_window_default)
@@ -1610,23 +1504,18 @@ def bartlett_window(*args, **kwargs):
 _blackman_window_default = declare(
     "blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _blackman_window_periodic = declare(
     "blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _blackman_window_periodic_out = declare(
-    "blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _blackman_window_out = declare(
-    "blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+    "blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_blackman_window = Overloaded(
-    _blackman_window_default, _blackman_window_periodic, _blackman_window_periodic_out, _blackman_window_out
-)
+_blackman_window = declare.overloaded(_blackman_window_default)
 
 
 @stub_of(_blackman_window_default)
@@ -1675,37 +1564,24 @@ def blackman_window(*args, **kwargs):
 _kaiser_window_default = declare(
     "kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _kaiser_window_periodic = declare(
     "kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _kaiser_window_beta = declare(
     "kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _kaiser_window_beta_out = declare(
     "kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_kaiser_window_out = declare(
-    "kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
+_kaiser_window_out = declare("kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
 _kaiser_window_periodic_out = declare(
-    "kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_kaiser_window = Overloaded(
-    _kaiser_window_default,
-    _kaiser_window_periodic,
-    _kaiser_window_beta,
-    _kaiser_window_beta_out,
-    _kaiser_window_out,
-    _kaiser_window_periodic_out,
-)
+_kaiser_window = declare.overloaded(_kaiser_window_default)
 
 
 @stub_of(_kaiser_window_default)
@@ -1772,12 +1648,9 @@ def kaiser_window(*args, **kwargs):
     return _kaiser_window.call(args, kwargs)
 
 
-_copy_default = declare("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "core pt2_compliant_tag")
-_copy_out = declare(
-    "copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_copy, _copy_default = declare.alone(
+    "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_copy = Overloaded(_copy_default, _copy_out)
 
 
 @function_of(_copy, _copy_default)
@@ -1789,15 +1662,11 @@ def copy(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
     return find2(_copy_default, self, src)(self, src, non_blocking)
 
 
-_fill_Scalar = declare("fill.Scalar(Tensor self, Scalar value) -> Tensor", "core pt2_compliant_tag")
-_fill_Tensor = declare("fill.Tensor(Tensor self, Tensor value) -> Tensor", "pt2_compliant_tag")
-_fill_Scalar_out = declare(
-    "fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+_fill_Scalar = declare(
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor", "core", out="Scalar_out", out_tags="generated out"
 )
-_fill_Tensor_out = declare(
-    "fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_fill = Overloaded(_fill_Tensor, _fill_Scalar, _fill_Tensor_out, _fill_Scalar_out)
+_fill_Tensor = declare("fill.Tensor(Tensor self, Tensor value) -> Tensor", out="Tensor_out", out_tags="generated out")
+_fill = declare.overloaded(_fill_Tensor)
 
 
 @stub_of(_fill_Scalar)
@@ -1824,9 +1693,7 @@ def fill(self=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find2(_fill, self, value)(self, value)
 
 
-_zero_default = declare("zero(Tensor self) -> Tensor", "generated pt2_compliant_tag")
-_zero_out = declare("zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag")
-_zero = Overloaded(_zero_default, _zero_out)
+_zero, _zero_default = declare.alone("zero(Tensor self) -> Tensor", "generated", out="out")
 
 
 @function_of(_zero, _zero_default)
@@ -1836,14 +1703,12 @@ def zero(self=NOT_GIVEN, **named):
     return find1(_zero_default, self)(self)
 
 
-_clone_default = declare(
-    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "core pointwise pt2_compliant_tag"
+_clone, _clone_default = declare.alone(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    "core pointwise",
+    out="out",
+    out_tags="generated out",
 )
-_clone_out = declare(
-    "clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_clone = Overloaded(_clone_default, _clone_out)
 
 
 @function_of(_clone, _clone_default)
@@ -1855,7 +1720,7 @@ def clone(self=NOT_GIVEN, *, memory_format=None, **named):
     return find1(_clone_default, self)(self, memory_format)
 
 
-_lift_fresh = declare("lift_fresh(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_lift_fresh = declare("lift_fresh(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_lift_fresh), _lift_fresh)
@@ -1866,7 +1731,7 @@ def lift_fresh(self=NOT_GIVEN, **named):
 
 
 _fill_diagonal_ = declare(
-    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", "inplace pt2_compliant_tag"
+    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", "inplace"
 )
 
 
@@ -1881,9 +1746,7 @@ def fill_diagonal_(self=NOT_GIVEN, fill_value=NOT_GIVEN, wrap=False, **named):
     return find1(_fill_diagonal_, self)(self, fill_value, wrap)
 
 
-_contiguous = declare(
-    "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", "pt2_compliant_tag"
-)
+_contiguous = declare("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)")
 
 
 @function_of(Overloaded(_contiguous), _contiguous)
@@ -1897,7 +1760,7 @@ def contiguous(self=NOT_GIVEN, *, memory_format=MemoryFormat.contiguous_format, 
 
 _resize_ = declare(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
-    "core inplace inplace_view pt2_compliant_tag",
+    "core inplace inplace_view",
 )
 
 
@@ -1917,14 +1780,14 @@ def resize_(self=NOT_GIVEN, size=NOT_GIVEN, *more, memory_format=None, **named):
 __to_copy_default = declare(
     "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
 __to_copy_out = declare(
     "_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
     "Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__to_copy = Overloaded(__to_copy_default, __to_copy_out)
+__to_copy = declare.overloaded(__to_copy_default)
 
 
 @function_of(__to_copy, __to_copy_default)
@@ -1959,24 +1822,20 @@ def _to_copy(
 _to_dtype_layout = declare(
     "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    "pt2_compliant_tag",
 )
 _to_device = declare(
     "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
     "MemoryFormat? memory_format=None) -> Tensor(a)",
-    "pt2_compliant_tag",
 )
 _to_dtype = declare(
     "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
     "memory_format=None) -> Tensor(a)",
-    "pt2_compliant_tag",
 )
 _to_other = declare(
     "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
     "memory_format=None) -> Tensor(a)",
-    "pt2_compliant_tag",
 )
-_to = Overloaded(_to_other, _to_dtype_layout, _to_device, _to_dtype)
+_to = declare.overloaded(_to_other)
 
 
 @stub_of(_to_dtype_layout)
@@ -2050,7 +1909,7 @@ def to(*args, **kwargs):
     return _to.call(args, kwargs)
 
 
-_type_as = declare("type_as(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
+_type_as = declare("type_as(Tensor self, Tensor other) -> Tensor")
 
 
 @function_of(Overloaded(_type_as), _type_as)
@@ -2060,7 +1919,7 @@ def type_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_type_as, self, other)(self, other)
 
 
-_item = declare("item(Tensor self) -> Scalar", "data_dependent_output pt2_compliant_tag")
+_item = declare("item(Tensor self) -> Scalar", "data_dependent_output")
 
 
 @function_of(Overloaded(_item), _item)
@@ -2070,7 +1929,7 @@ def item(self=NOT_GIVEN, **named):
     return find1(_item, self)(self)
 
 
-_sym_size_int = declare("sym_size.int(Tensor self, int dim) -> SymInt", "core pt2_compliant_tag")
+_sym_size_int = declare("sym_size.int(Tensor self, int dim) -> SymInt", "core")
 
 
 @function_of(Overloaded(_sym_size_int), _sym_size_int)
@@ -2082,7 +1941,7 @@ def sym_size(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_sym_size_int, self)(self, dim)
 
 
-_sym_stride_int = declare("sym_stride.int(Tensor self, int dim) -> SymInt", "core pt2_compliant_tag")
+_sym_stride_int = declare("sym_stride.int(Tensor self, int dim) -> SymInt", "core")
 
 
 @function_of(Overloaded(_sym_stride_int), _sym_stride_int)
@@ -2094,7 +1953,7 @@ def sym_stride(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_sym_stride_int, self)(self, dim)
 
 
-_sym_numel = declare("sym_numel(Tensor self) -> SymInt", "core pt2_compliant_tag")
+_sym_numel = declare("sym_numel(Tensor self) -> SymInt", "core")
 
 
 @function_of(Overloaded(_sym_numel), _sym_numel)
@@ -2104,7 +1963,7 @@ def sym_numel(self=NOT_GIVEN, **named):
     return find1(_sym_numel, self)(self)
 
 
-_sym_storage_offset = declare("sym_storage_offset(Tensor self) -> SymInt", "core pt2_compliant_tag")
+_sym_storage_offset = declare("sym_storage_offset(Tensor self) -> SymInt", "core")
 
 
 @function_of(Overloaded(_sym_storage_offset), _sym_storage_offset)
@@ -2114,9 +1973,9 @@ def sym_storage_offset(self=NOT_GIVEN, **named):
     return find1(_sym_storage_offset, self)(self)
 
 
-__assert_async_default = declare("_assert_async(Tensor self) -> ()", "pt2_compliant_tag")
-__assert_async_msg = declare("_assert_async.msg(Tensor self, str assert_msg) -> ()", "pt2_compliant_tag")
-__assert_async = Overloaded(__assert_async_default, __assert_async_msg)
+__assert_async_default = declare("_assert_async(Tensor self) -> ()")
+__assert_async_msg = declare("_assert_async.msg(Tensor self, str assert_msg) -> ()")
+__assert_async = declare.overloaded(__assert_async_default)
 
 
 @stub_of(__assert_async_default)
@@ -2142,9 +2001,7 @@ def _assert_async(*args, **kwargs):
     return __assert_async.call(args, kwargs)
 
 
-__local_scalar_dense = declare(
-    "_local_scalar_dense(Tensor self) -> Scalar", "core data_dependent_output pt2_compliant_tag"
-)
+__local_scalar_dense = declare("_local_scalar_dense(Tensor self) -> Scalar", "core data_dependent_output")
 
 
 @function_of(Overloaded(__local_scalar_dense), __local_scalar_dense)
@@ -2154,9 +2011,7 @@ def _local_scalar_dense(self=NOT_GIVEN, **named):
     return find1(__local_scalar_dense, self)(self)
 
 
-_copy_ = declare(
-    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_copy_ = declare("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_copy_), _copy_)
@@ -2168,9 +2023,9 @@ def copy_(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
     return find2(_copy_, self, src)(self, src, non_blocking)
 
 
-_fill__Scalar = declare("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_fill__Tensor = declare("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "inplace pt2_compliant_tag")
-_fill_ = Overloaded(_fill__Tensor, _fill__Scalar)
+_fill__Scalar = declare("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "inplace")
+_fill__Tensor = declare("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "inplace")
+_fill_ = declare.overloaded(_fill__Tensor)
 
 
 @stub_of(_fill__Scalar)
@@ -2197,7 +2052,7 @@ def fill_(self=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find2(_fill_, self, value)(self, value)
 
 
-_zero_ = declare("zero_(Tensor(a!) self) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_zero_ = declare("zero_(Tensor(a!) self) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_zero_), _zero_)

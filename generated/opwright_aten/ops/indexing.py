@@ -20,12 +20,10 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_cat_default = declare("cat(Tensor[] tensors, int dim=0) -> Tensor", "core pt2_compliant_tag")
-_cat_out = declare("cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_cat = Overloaded(_cat_default, _cat_out)
+_cat, _cat_default = declare.alone("cat(Tensor[] tensors, int dim=0) -> Tensor", "core", out="out")
 
 
 @function_of(_cat, _cat_default)
@@ -39,9 +37,7 @@ def cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find_list(_cat_default, tensors)(tensors, dim)
 
 
-_stack_default = declare("stack(Tensor[] tensors, int dim=0) -> Tensor", "pt2_compliant_tag")
-_stack_out = declare("stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_stack = Overloaded(_stack_default, _stack_out)
+_stack, _stack_default = declare.alone("stack(Tensor[] tensors, int dim=0) -> Tensor", out="out")
 
 
 @function_of(_stack, _stack_default)
@@ -55,13 +51,12 @@ def stack(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find_list(_stack_default, tensors)(tensors, dim)
 
 
-_index_Tensor = declare(
-    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", "core dynamic_output_shape pt2_compliant_tag"
+_index, _index_Tensor = declare.alone(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "core dynamic_output_shape",
+    out="Tensor_out",
+    out_tags="out",
 )
-_index_Tensor_out = declare(
-    "index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_index = Overloaded(_index_Tensor, _index_Tensor_out)
 
 
 @function_of(_index, _index_Tensor)
@@ -71,16 +66,12 @@ def index(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
     return find_items(_index_Tensor, (self,), indices)(self, indices)
 
 
-_index_put_default = declare(
+_index_put, _index_put_default = declare.alone(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_index_put_out = declare(
-    "index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_index_put = Overloaded(_index_put_default, _index_put_out)
 
 
 @function_of(_index_put, _index_put_default)
@@ -92,11 +83,9 @@ def index_put(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=Fa
     return find_items(_index_put_default, (self, values), indices)(self, indices, values, accumulate)
 
 
-_index_select_default = declare("index_select(Tensor self, int dim, Tensor index) -> Tensor", "core pt2_compliant_tag")
-_index_select_out = declare(
-    "index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_index_select, _index_select_default = declare.alone(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor", "core", out="out"
 )
-_index_select = Overloaded(_index_select_default, _index_select_out)
 
 
 @function_of(_index_select, _index_select_default)
@@ -108,14 +97,9 @@ def index_select(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
     return find2(_index_select_default, self, index)(self, dim, index)
 
 
-_gather_default = declare(
-    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "core pt2_compliant_tag"
+_gather, _gather_default = declare.alone(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "core", out="out"
 )
-_gather_out = declare(
-    "gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_gather = Overloaded(_gather_default, _gather_out)
 
 
 @function_of(_gather, _gather_default)
@@ -129,9 +113,7 @@ def gather(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *, sparse_grad=False,
     return find2(_gather_default, self, index)(self, dim, index, sparse_grad)
 
 
-_take_default = declare("take(Tensor self, Tensor index) -> Tensor", "pt2_compliant_tag")
-_take_out = declare("take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_take = Overloaded(_take_default, _take_out)
+_take, _take_default = declare.alone("take(Tensor self, Tensor index) -> Tensor", out="out")
 
 
 @function_of(_take, _take_default)
@@ -141,14 +123,9 @@ def take(self=NOT_GIVEN, index=NOT_GIVEN, **named):
     return find2(_take_default, self, index)(self, index)
 
 
-_take_along_dim_default = declare(
-    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", "pt2_compliant_tag"
+_take_along_dim, _take_along_dim_default = declare.alone(
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out="out"
 )
-_take_along_dim_out = declare(
-    "take_along_dim.out(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_take_along_dim = Overloaded(_take_along_dim_default, _take_along_dim_out)
 
 
 @function_of(_take_along_dim, _take_along_dim_default)
@@ -162,7 +139,7 @@ def take_along_dim(self=NOT_GIVEN, indices=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find2(_take_along_dim_default, self, indices)(self, indices, dim)
 
 
-__unsafe_index_Tensor = declare("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", "pt2_compliant_tag")
+__unsafe_index_Tensor = declare("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
 
 
 @function_of(Overloaded(__unsafe_index_Tensor), __unsafe_index_Tensor)
@@ -172,14 +149,11 @@ def _unsafe_index(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
     return find_items(__unsafe_index_Tensor, (self,), indices)(self, indices)
 
 
-_put_default = declare(
-    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", "pt2_compliant_tag"
+_put, _put_default = declare.alone(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    out="out",
+    out_tags="generated out",
 )
-_put_out = declare(
-    "put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_put = Overloaded(_put_default, _put_out)
 
 
 @function_of(_put, _put_default)
@@ -191,46 +165,18 @@ def put(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **n
     return find3(_put_default, self, index, source)(self, index, source, accumulate)
 
 
-_scatter_src = declare(
-    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core pt2_compliant_tag"
-)
+_scatter_src = declare("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core", out="src_out")
 _scatter_value = declare(
-    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "core pt2_compliant_tag"
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "core", out="value_out"
 )
 _scatter_reduce__ = declare(
-    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", "pt2_compliant_tag"
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", out="reduce_out"
 )
 _scatter_value_reduce = declare(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-    "pt2_compliant_tag",
+    out="value_reduce_out",
 )
-_scatter_src_out = declare(
-    "scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter_value_out = declare(
-    "scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter_reduce_out = declare(
-    "scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter_value_reduce_out = declare(
-    "scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter = Overloaded(
-    _scatter_src,
-    _scatter_reduce__,
-    _scatter_value,
-    _scatter_value_reduce,
-    _scatter_src_out,
-    _scatter_reduce_out,
-    _scatter_value_out,
-    _scatter_value_reduce_out,
-)
+_scatter = declare.overloaded(_scatter_src)
 
 
 @stub_of(_scatter_src)
@@ -274,14 +220,9 @@ def scatter(*args, **kwargs):
     return _scatter.call(args, kwargs)
 
 
-_scatter_add_default = declare(
-    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core pt2_compliant_tag"
+_scatter_add, _scatter_add_default = declare.alone(
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core", out="out"
 )
-_scatter_add_out = declare(
-    "scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter_add = Overloaded(_scatter_add_default, _scatter_add_out)
 
 
 @function_of(_scatter_add, _scatter_add_default)
@@ -293,17 +234,12 @@ def scatter_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, *
     return find3(_scatter_add_default, self, index, src)(self, dim, index, src)
 
 
-_scatter_reduce_two = declare(
+_scatter_reduce, _scatter_reduce_two = declare.alone(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
     "Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="two_out",
 )
-_scatter_reduce_two_out = declare(
-    "scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_scatter_reduce = Overloaded(_scatter_reduce_two, _scatter_reduce_two_out)
 
 
 @function_of(_scatter_reduce, _scatter_reduce_two)
@@ -321,14 +257,9 @@ def scatter_reduce(
     return find3(_scatter_reduce_two, self, index, src)(self, dim, index, src, reduce, include_self)
 
 
-_index_add_default = declare(
-    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "pt2_compliant_tag"
+_index_add, _index_add_default = declare.alone(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", out="out"
 )
-_index_add_out = declare(
-    "index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_index_add = Overloaded(_index_add_default, _index_add_out)
 
 
 @function_of(_index_add, _index_add_default)
@@ -342,16 +273,10 @@ def index_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, 
     return find3(_index_add_default, self, index, source)(self, dim, index, source, alpha)
 
 
-_index_reduce_default = declare(
+_index_reduce, _index_reduce_default = declare.alone(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_index_reduce_out = declare(
-    "index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_index_reduce = Overloaded(_index_reduce_default, _index_reduce_out)
 
 
 @function_of(_index_reduce, _index_reduce_default)
@@ -369,14 +294,9 @@ def index_reduce(
     return find3(_index_reduce_default, self, index, source)(self, dim, index, source, reduce, include_self)
 
 
-_index_copy_default = declare(
-    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "pt2_compliant_tag"
+_index_copy, _index_copy_default = declare.alone(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", out="out"
 )
-_index_copy_out = declare(
-    "index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_index_copy = Overloaded(_index_copy_default, _index_copy_out)
 
 
 @function_of(_index_copy, _index_copy_default)
@@ -389,22 +309,16 @@ def index_copy(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN,
 
 
 _index_fill_int_Scalar = declare(
-    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "pt2_compliant_tag"
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    out="int_Scalar_out",
+    out_tags="generated out",
 )
 _index_fill_int_Tensor = declare(
-    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "pt2_compliant_tag"
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    out="int_Tensor_out",
+    out_tags="generated out",
 )
-_index_fill_int_Scalar_out = declare(
-    "index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_index_fill_int_Tensor_out = declare(
-    "index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_index_fill = Overloaded(
-    _index_fill_int_Tensor, _index_fill_int_Scalar, _index_fill_int_Tensor_out, _index_fill_int_Scalar_out
-)
+_index_fill = declare.overloaded(_index_fill_int_Tensor)
 
 
 @stub_of(_index_fill_int_Scalar)
@@ -437,14 +351,9 @@ def index_fill(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, 
     return find3(_index_fill, self, index, value)(self, dim, index, value)
 
 
-_masked_scatter_default = declare(
-    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "core pt2_compliant_tag"
+_masked_scatter, _masked_scatter_default = declare.alone(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_masked_scatter_out = declare(
-    "masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_masked_scatter = Overloaded(_masked_scatter_default, _masked_scatter_out)
 
 
 @function_of(_masked_scatter, _masked_scatter_default)
@@ -455,20 +364,15 @@ def masked_scatter(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
 
 
 _masked_fill_Scalar = declare(
-    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", "pointwise pt2_compliant_tag"
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    "pointwise",
+    out="Scalar_out",
+    out_tags="generated out",
 )
 _masked_fill_Tensor = declare(
-    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", "pt2_compliant_tag"
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", out="Tensor_out", out_tags="generated out"
 )
-_masked_fill_Scalar_out = declare(
-    "masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_masked_fill_Tensor_out = declare(
-    "masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_masked_fill = Overloaded(_masked_fill_Tensor, _masked_fill_Scalar, _masked_fill_Tensor_out, _masked_fill_Scalar_out)
+_masked_fill = declare.overloaded(_masked_fill_Tensor)
 
 
 @stub_of(_masked_fill_Scalar)
@@ -495,14 +399,9 @@ def masked_fill(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find3(_masked_fill, self, mask, value)(self, mask, value)
 
 
-_masked_select_default = declare(
-    "masked_select(Tensor self, Tensor mask) -> Tensor", "dynamic_output_shape pt2_compliant_tag"
+_masked_select, _masked_select_default = declare.alone(
+    "masked_select(Tensor self, Tensor mask) -> Tensor", "dynamic_output_shape", out="out"
 )
-_masked_select_out = declare(
-    "masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
-    "dynamic_output_shape out pt2_compliant_tag",
-)
-_masked_select = Overloaded(_masked_select_default, _masked_select_out)
 
 
 @function_of(_masked_select, _masked_select_default)
@@ -512,11 +411,7 @@ def masked_select(self=NOT_GIVEN, mask=NOT_GIVEN, **named):
     return find2(_masked_select_default, self, mask)(self, mask)
 
 
-_nonzero_default = declare("nonzero(Tensor self) -> Tensor", "core dynamic_output_shape pt2_compliant_tag")
-_nonzero_out = declare(
-    "nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "dynamic_output_shape out pt2_compliant_tag"
-)
-_nonzero = Overloaded(_nonzero_default, _nonzero_out)
+_nonzero, _nonzero_default = declare.alone("nonzero(Tensor self) -> Tensor", "core dynamic_output_shape", out="out")
 
 
 @function_of(_nonzero, _nonzero_default)
@@ -526,7 +421,23 @@ def nonzero(self=NOT_GIVEN, **named):
     return find1(_nonzero_default, self)(self)
 
 
-_argwhere = declare("argwhere(Tensor self) -> Tensor", "dynamic_output_shape pt2_compliant_tag")
+_nonzero_static, _nonzero_static_default = declare.alone(
+    "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", out="out"
+)
+
+
+@function_of(_nonzero_static, _nonzero_static_default)
+def nonzero_static(self=NOT_GIVEN, *, size=NOT_GIVEN, fill_value=-1, **named):
+    if named:
+        return _nonzero_static.call_given((self, size, fill_value), named)
+    if type(size) is not int:
+        size = _nonzero_static_default.convert(1, size)
+    if type(fill_value) is not int or fill_value.bit_length() > 63:
+        fill_value = _nonzero_static_default.convert(2, fill_value)
+    return find1(_nonzero_static_default, self)(self, size, fill_value)
+
+
+_argwhere = declare("argwhere(Tensor self) -> Tensor", "dynamic_output_shape")
 
 
 @function_of(Overloaded(_argwhere), _argwhere)
@@ -536,8 +447,7 @@ def argwhere(self=NOT_GIVEN, **named):
     return find1(_argwhere, self)(self)
 
 
-_nonzero_numpy_default = declare("nonzero_numpy(Tensor self) -> Tensor[]", "pt2_compliant_tag")
-_nonzero_numpy = Overloaded(_nonzero_numpy_default)
+_nonzero_numpy, _nonzero_numpy_default = declare.alone("nonzero_numpy(Tensor self) -> Tensor[]")
 
 
 @stub_of(_nonzero_numpy_default)
@@ -552,11 +462,7 @@ def nonzero_numpy(self=NOT_GIVEN, **named):
     return tuple(nonzero_numpy_default(self))
 
 
-_tril_default = declare("tril(Tensor self, SymInt diagonal=0) -> Tensor", "pt2_compliant_tag")
-_tril_out = declare(
-    "tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_tril = Overloaded(_tril_default, _tril_out)
+_tril, _tril_default = declare.alone("tril(Tensor self, SymInt diagonal=0) -> Tensor", out="out")
 
 
 @function_of(_tril, _tril_default)
@@ -568,11 +474,7 @@ def tril(self=NOT_GIVEN, diagonal=0, **named):
     return find1(_tril_default, self)(self, diagonal)
 
 
-_triu_default = declare("triu(Tensor self, SymInt diagonal=0) -> Tensor", "pt2_compliant_tag")
-_triu_out = declare(
-    "triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_triu = Overloaded(_triu_default, _triu_out)
+_triu, _triu_default = declare.alone("triu(Tensor self, SymInt diagonal=0) -> Tensor", out="out")
 
 
 @function_of(_triu, _triu_default)
@@ -584,9 +486,34 @@ def triu(self=NOT_GIVEN, diagonal=0, **named):
     return find1(_triu_default, self)(self, diagonal)
 
 
+__unsafe_masked_index = declare(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"
+)
+
+
+@function_of(Overloaded(__unsafe_masked_index), __unsafe_masked_index)
+def _unsafe_masked_index(self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, fill=NOT_GIVEN, **named):
+    if named:
+        return __unsafe_masked_index.call_given((self, mask, indices, fill), named)
+    if type(fill) is not int and type(fill) is not float:
+        fill = __unsafe_masked_index.convert(3, fill)
+    return find_items(__unsafe_masked_index, (self, mask), indices)(self, mask, indices, fill)
+
+
+__unsafe_masked_index_put_accumulate = declare(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor"
+)
+
+
+@function_of(Overloaded(__unsafe_masked_index_put_accumulate), __unsafe_masked_index_put_accumulate)
+def _unsafe_masked_index_put_accumulate(self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, **named):
+    if named:
+        return __unsafe_masked_index_put_accumulate.call_given((self, mask, indices, values), named)
+    return find_items(__unsafe_masked_index_put_accumulate, (self, mask, values), indices)(self, mask, indices, values)
+
+
 _index_put_ = declare(
-    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", "inplace"
 )
 
 
@@ -599,10 +526,7 @@ def index_put_(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=F
     return find_items(_index_put_, (self, values), indices)(self, indices, values, accumulate)
 
 
-_put_ = declare(
-    "put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
-)
+_put_ = declare("put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_put_), _put_)
@@ -614,21 +538,18 @@ def put_(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **
     return find3(_put_, self, index, source)(self, index, source, accumulate)
 
 
-_scatter__src = declare(
-    "scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_scatter__src = declare("scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
 _scatter__value = declare(
-    "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace pt2_compliant_tag"
+    "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
 )
 _scatter__reduce = declare(
-    "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)", "inplace"
 )
 _scatter__value_reduce = declare(
     "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "inplace",
 )
-_scatter_ = Overloaded(_scatter__src, _scatter__reduce, _scatter__value, _scatter__value_reduce)
+_scatter_ = declare.overloaded(_scatter__src)
 
 
 @stub_of(_scatter__src)
@@ -672,9 +593,7 @@ def scatter_(*args, **kwargs):
     return _scatter_.call(args, kwargs)
 
 
-_scatter_add_ = declare(
-    "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_scatter_add_ = declare("scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_scatter_add_), _scatter_add_)
@@ -689,7 +608,7 @@ def scatter_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, 
 _scatter_reduce__two = declare(
     "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
     "-> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "inplace",
 )
 
 
@@ -709,8 +628,7 @@ def scatter_reduce_(
 
 
 _index_add_ = declare(
-    "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 
@@ -728,7 +646,7 @@ def index_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN,
 _index_reduce_ = declare(
     "index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
     "Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "inplace",
 )
 
 
@@ -747,9 +665,7 @@ def index_reduce_(
     return find3(_index_reduce_, self, index, source)(self, dim, index, source, reduce, include_self)
 
 
-_index_copy_ = declare(
-    "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_index_copy_ = declare("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_index_copy_), _index_copy_)
@@ -762,14 +678,12 @@ def index_copy_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN
 
 
 _index_fill__int_Scalar = declare(
-    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
 )
 _index_fill__int_Tensor = declare(
-    "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)", "inplace"
 )
-_index_fill_ = Overloaded(_index_fill__int_Tensor, _index_fill__int_Scalar)
+_index_fill_ = declare.overloaded(_index_fill__int_Tensor)
 
 
 @stub_of(_index_fill__int_Scalar)
@@ -802,9 +716,7 @@ def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN,
     return find3(_index_fill_, self, index, value)(self, dim, index, value)
 
 
-_masked_scatter_ = declare(
-    "masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_masked_scatter_ = declare("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_masked_scatter_), _masked_scatter_)
@@ -815,12 +727,12 @@ def masked_scatter_(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
 
 
 _masked_fill__Scalar = declare(
-    "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", "inplace pt2_compliant_tag"
+    "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", "inplace"
 )
 _masked_fill__Tensor = declare(
-    "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "inplace pt2_compliant_tag"
+    "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "inplace"
 )
-_masked_fill_ = Overloaded(_masked_fill__Tensor, _masked_fill__Scalar)
+_masked_fill_ = declare.overloaded(_masked_fill__Tensor)
 
 
 @stub_of(_masked_fill__Scalar)
@@ -847,7 +759,7 @@ def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find3(_masked_fill_, self, mask, value)(self, mask, value)
 
 
-_tril_ = declare("tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_tril_ = declare("tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_tril_), _tril_)
@@ -859,7 +771,7 @@ def tril_(self=NOT_GIVEN, diagonal=0, **named):
     return find1(_tril_, self)(self, diagonal)
 
 
-_triu_ = declare("triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_triu_ = declare("triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_triu_), _triu_)

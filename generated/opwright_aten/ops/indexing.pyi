@@ -11,6 +11,8 @@ from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "_unsafe_index",
+    "_unsafe_masked_index",
+    "_unsafe_masked_index_put_accumulate",
     "argwhere",
     "cat",
     "gather",
@@ -33,6 +35,7 @@ __all__ = [
     "masked_select",
     "nonzero",
     "nonzero_numpy",
+    "nonzero_static",
     "put",
     "put_",
     "scatter",
@@ -376,6 +379,12 @@ def nonzero(input: A) -> A: ...
 @overload
 def nonzero(self: TensorLike, *, out: A) -> A: ...
 @overload
+def nonzero_static(self: A, *, size: int, fill_value: int = -1) -> A: ...
+@overload
+def nonzero_static(input: A, *, size: int, fill_value: int = -1) -> A: ...
+@overload
+def nonzero_static(self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
+@overload
 def argwhere(self: A) -> A: ...
 @overload
 def argwhere(input: A) -> A: ...
@@ -395,6 +404,42 @@ def triu(self: A, diagonal: int = 0) -> A: ...
 def triu(input: A, diagonal: int = 0) -> A: ...
 @overload
 def triu(self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+@overload
+def _unsafe_masked_index(self: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
+@overload
+def _unsafe_masked_index(input: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
+@overload
+def _unsafe_masked_index(
+    self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], fill: Scalar
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index(
+    self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], fill: Scalar
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index(
+    self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], fill: Scalar
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index_put_accumulate(self: A, mask: A, indices: Sequence[A | None], values: A) -> A: ...
+@overload
+def _unsafe_masked_index_put_accumulate(input: A, mask: A, indices: Sequence[A | None], values: A) -> A: ...
+@overload
+def _unsafe_masked_index_put_accumulate(
+    self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index_put_accumulate(
+    self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], values: TensorLike
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index_put_accumulate(
+    self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], values: TensorLike
+) -> Tensor: ...
+@overload
+def _unsafe_masked_index_put_accumulate(
+    self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor
+) -> Tensor: ...
 @overload
 def index_put_(self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
 @overload
@@ -790,6 +835,9 @@ class _masked_select_out_operator(Operator):
 class _nonzero_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _nonzero_static_default_operator(Operator):
+    def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
+
 class _argwhere_call:
     def __call__(_op, self: A) -> A: ...
 
@@ -807,6 +855,44 @@ class _tril_default_operator(Operator):
 
 class _triu_default_operator(Operator):
     def __call__(_op, self: A, diagonal: int = 0) -> A: ...
+
+class __unsafe_masked_index_call:
+    @overload
+    def __call__(_op, self: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], fill: Scalar) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], fill: Scalar
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], fill: Scalar
+    ) -> Tensor: ...
+
+class __unsafe_masked_index_operator(__unsafe_masked_index_call, Operator): ...
+
+class __unsafe_masked_index_put_accumulate_call:
+    @overload
+    def __call__(_op, self: A, mask: A, indices: Sequence[A | None], values: A) -> A: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], values: TensorLike
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], values: TensorLike
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor
+    ) -> Tensor: ...
+
+class __unsafe_masked_index_put_accumulate_operator(__unsafe_masked_index_put_accumulate_call, Operator): ...
 
 class _cat_out_operator(Operator):
     def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
@@ -1010,6 +1096,9 @@ masked_fill__Tensor: _masked_fill__Tensor_call
 
 class _nonzero_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _nonzero_static_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
 
 class _tril_out_operator(Operator):
     def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
@@ -1431,6 +1520,16 @@ class _nonzero_packet(_nonzero_packet_call):
     default: _nonzero_default_operator
     out: _nonzero_out_operator
 
+class _nonzero_static_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
+
+class _nonzero_static_packet(_nonzero_static_packet_call):
+    default: _nonzero_static_default_operator
+    out: _nonzero_static_out_operator
+
 class _argwhere_packet(_argwhere_call, Packet):
     default: _argwhere_operator
 
@@ -1456,6 +1555,12 @@ class _triu_packet_call(Packet):
 class _triu_packet(_triu_packet_call):
     default: _triu_default_operator
     out: _triu_out_operator
+
+class __unsafe_masked_index_packet(__unsafe_masked_index_call, Packet):
+    default: __unsafe_masked_index_operator
+
+class __unsafe_masked_index_put_accumulate_packet(__unsafe_masked_index_put_accumulate_call, Packet):
+    default: __unsafe_masked_index_put_accumulate_operator
 
 class _index_put__packet(_index_put__call, Packet):
     default: _index_put__operator
@@ -1545,10 +1650,13 @@ class Namespace:
     masked_fill: _masked_fill_packet
     masked_select: _masked_select_packet
     nonzero: _nonzero_packet
+    nonzero_static: _nonzero_static_packet
     argwhere: _argwhere_packet
     nonzero_numpy: _nonzero_numpy_packet
     tril: _tril_packet
     triu: _triu_packet
+    _unsafe_masked_index: __unsafe_masked_index_packet
+    _unsafe_masked_index_put_accumulate: __unsafe_masked_index_put_accumulate_packet
     index_put_: _index_put__packet
     put_: _put__packet
     scatter_: _scatter__packet

@@ -19,12 +19,10 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_mm_default = declare("mm(Tensor self, Tensor mat2) -> Tensor", "core pt2_compliant_tag")
-_mm_out = declare("mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_mm = Overloaded(_mm_default, _mm_out)
+_mm, _mm_default = declare.alone("mm(Tensor self, Tensor mat2) -> Tensor", "core", out="out")
 
 
 @function_of(_mm, _mm_default)
@@ -34,9 +32,7 @@ def mm(self=NOT_GIVEN, mat2=NOT_GIVEN, **named):
     return find2(_mm_default, self, mat2)(self, mat2)
 
 
-_bmm_default = declare("bmm(Tensor self, Tensor mat2) -> Tensor", "core pt2_compliant_tag")
-_bmm_out = declare("bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_bmm = Overloaded(_bmm_default, _bmm_out)
+_bmm, _bmm_default = declare.alone("bmm(Tensor self, Tensor mat2) -> Tensor", "core", out="out")
 
 
 @function_of(_bmm, _bmm_default)
@@ -46,9 +42,7 @@ def bmm(self=NOT_GIVEN, mat2=NOT_GIVEN, **named):
     return find2(_bmm_default, self, mat2)(self, mat2)
 
 
-_mv_default = declare("mv(Tensor self, Tensor vec) -> Tensor", "pt2_compliant_tag")
-_mv_out = declare("mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_mv = Overloaded(_mv_default, _mv_out)
+_mv, _mv_default = declare.alone("mv(Tensor self, Tensor vec) -> Tensor", out="out")
 
 
 @function_of(_mv, _mv_default)
@@ -58,9 +52,7 @@ def mv(self=NOT_GIVEN, vec=NOT_GIVEN, **named):
     return find2(_mv_default, self, vec)(self, vec)
 
 
-_dot_default = declare("dot(Tensor self, Tensor tensor) -> Tensor", "pt2_compliant_tag")
-_dot_out = declare("dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_dot = Overloaded(_dot_default, _dot_out)
+_dot, _dot_default = declare.alone("dot(Tensor self, Tensor tensor) -> Tensor", out="out")
 
 
 @function_of(_dot, _dot_default)
@@ -70,9 +62,7 @@ def dot(self=NOT_GIVEN, tensor=NOT_GIVEN, **named):
     return find2(_dot_default, self, tensor)(self, tensor)
 
 
-_vdot_default = declare("vdot(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_vdot_out = declare("vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_vdot = Overloaded(_vdot_default, _vdot_out)
+_vdot, _vdot_default = declare.alone("vdot(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_vdot, _vdot_default)
@@ -82,9 +72,7 @@ def vdot(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_vdot_default, self, other)(self, other)
 
 
-_matmul_default = declare("matmul(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_matmul_out = declare("matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_matmul = Overloaded(_matmul_default, _matmul_out)
+_matmul, _matmul_default = declare.alone("matmul(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_matmul, _matmul_default)
@@ -94,11 +82,7 @@ def matmul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_matmul_default, self, other)(self, other)
 
 
-_linalg_matmul_default = declare("linalg_matmul(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_linalg_matmul_out = declare(
-    "linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_linalg_matmul = Overloaded(_linalg_matmul_default, _linalg_matmul_out)
+_linalg_matmul, _linalg_matmul_default = declare.alone("linalg_matmul(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_linalg_matmul, _linalg_matmul_default)
@@ -108,11 +92,9 @@ def linalg_matmul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_linalg_matmul_default, self, other)(self, other)
 
 
-_linalg_vecdot_default = declare("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_linalg_vecdot_out = declare(
-    "linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_vecdot, _linalg_vecdot_default = declare.alone(
+    "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out="out"
 )
-_linalg_vecdot = Overloaded(_linalg_vecdot_default, _linalg_vecdot_out)
 
 
 @function_of(_linalg_vecdot, _linalg_vecdot_default)
@@ -126,9 +108,7 @@ def linalg_vecdot(x=NOT_GIVEN, y=NOT_GIVEN, *, dim=NOT_GIVEN, **named):
     return find2(_linalg_vecdot_default, x, y)(x, y, dim)
 
 
-_outer_default = declare("outer(Tensor self, Tensor vec2) -> Tensor", "pt2_compliant_tag")
-_outer_out = declare("outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_outer = Overloaded(_outer_default, _outer_out)
+_outer, _outer_default = declare.alone("outer(Tensor self, Tensor vec2) -> Tensor", out="out")
 
 
 @function_of(_outer, _outer_default)
@@ -138,9 +118,7 @@ def outer(self=NOT_GIVEN, vec2=NOT_GIVEN, **named):
     return find2(_outer_default, self, vec2)(self, vec2)
 
 
-_ger_default = declare("ger(Tensor self, Tensor vec2) -> Tensor", "pt2_compliant_tag")
-_ger_out = declare("ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_ger = Overloaded(_ger_default, _ger_out)
+_ger, _ger_default = declare.alone("ger(Tensor self, Tensor vec2) -> Tensor", out="out")
 
 
 @function_of(_ger, _ger_default)
@@ -150,9 +128,7 @@ def ger(self=NOT_GIVEN, vec2=NOT_GIVEN, **named):
     return find2(_ger_default, self, vec2)(self, vec2)
 
 
-_inner_default = declare("inner(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_inner_out = declare("inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_inner = Overloaded(_inner_default, _inner_out)
+_inner, _inner_default = declare.alone("inner(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_inner, _inner_default)
@@ -162,14 +138,9 @@ def inner(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_inner_default, self, other)(self, other)
 
 
-_tensordot_default = declare(
-    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", "pt2_compliant_tag"
+_tensordot, _tensordot_default = declare.alone(
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", out="out"
 )
-_tensordot_out = declare(
-    "tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_tensordot = Overloaded(_tensordot_default, _tensordot_out)
 
 
 @function_of(_tensordot, _tensordot_default)
@@ -183,7 +154,7 @@ def tensordot(self=NOT_GIVEN, other=NOT_GIVEN, dims_self=NOT_GIVEN, dims_other=N
     return find2(_tensordot_default, self, other)(self, other, dims_self, dims_other)
 
 
-_einsum = declare("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", "pt2_compliant_tag")
+_einsum = declare("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
 
 
 @function_of(Overloaded(_einsum), _einsum)
@@ -197,9 +168,7 @@ def einsum(equation=NOT_GIVEN, tensors=NOT_GIVEN, *, path=None, **named):
     return find_list(_einsum, tensors)(equation, tensors, path)
 
 
-_kron_default = declare("kron(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_kron_out = declare("kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_kron = Overloaded(_kron_default, _kron_out)
+_kron, _kron_default = declare.alone("kron(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_kron, _kron_default)
@@ -209,11 +178,7 @@ def kron(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_kron_default, self, other)(self, other)
 
 
-_chain_matmul_default = declare("chain_matmul(Tensor[] matrices) -> Tensor", "pt2_compliant_tag")
-_chain_matmul_out = declare(
-    "chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_chain_matmul = Overloaded(_chain_matmul_default, _chain_matmul_out)
+_chain_matmul, _chain_matmul_default = declare.alone("chain_matmul(Tensor[] matrices) -> Tensor", out="out")
 
 
 @function_of(_chain_matmul, _chain_matmul_default)
@@ -223,11 +188,7 @@ def chain_matmul(matrices=NOT_GIVEN, **named):
     return find_list(_chain_matmul_default, matrices)(matrices)
 
 
-_linalg_multi_dot_default = declare("linalg_multi_dot(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_linalg_multi_dot_out = declare(
-    "linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_linalg_multi_dot = Overloaded(_linalg_multi_dot_default, _linalg_multi_dot_out)
+_linalg_multi_dot, _linalg_multi_dot_default = declare.alone("linalg_multi_dot(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_linalg_multi_dot, _linalg_multi_dot_default)
@@ -237,11 +198,9 @@ def linalg_multi_dot(tensors=NOT_GIVEN, **named):
     return find_list(_linalg_multi_dot_default, tensors)(tensors)
 
 
-_linalg_matrix_power_default = declare("linalg_matrix_power(Tensor self, int n) -> Tensor", "pt2_compliant_tag")
-_linalg_matrix_power_out = declare(
-    "linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_matrix_power, _linalg_matrix_power_default = declare.alone(
+    "linalg_matrix_power(Tensor self, int n) -> Tensor", out="out"
 )
-_linalg_matrix_power = Overloaded(_linalg_matrix_power_default, _linalg_matrix_power_out)
 
 
 @function_of(_linalg_matrix_power, _linalg_matrix_power_default)
@@ -253,11 +212,7 @@ def linalg_matrix_power(self=NOT_GIVEN, n=NOT_GIVEN, **named):
     return find1(_linalg_matrix_power_default, self)(self, n)
 
 
-_matrix_power_default = declare("matrix_power(Tensor self, int n) -> Tensor", "pt2_compliant_tag")
-_matrix_power_out = declare(
-    "matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_matrix_power = Overloaded(_matrix_power_default, _matrix_power_out)
+_matrix_power, _matrix_power_default = declare.alone("matrix_power(Tensor self, int n) -> Tensor", out="out")
 
 
 @function_of(_matrix_power, _matrix_power_default)
@@ -269,11 +224,9 @@ def matrix_power(self=NOT_GIVEN, n=NOT_GIVEN, **named):
     return find1(_matrix_power_default, self)(self, n)
 
 
-_linalg_cross_default = declare("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_linalg_cross_out = declare(
-    "linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_cross, _linalg_cross_default = declare.alone(
+    "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out="out"
 )
-_linalg_cross = Overloaded(_linalg_cross_default, _linalg_cross_out)
 
 
 @function_of(_linalg_cross, _linalg_cross_default)
@@ -287,11 +240,7 @@ def linalg_cross(self=NOT_GIVEN, other=NOT_GIVEN, *, dim=NOT_GIVEN, **named):
     return find2(_linalg_cross_default, self, other)(self, other, dim)
 
 
-_cross_default = declare("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", "pt2_compliant_tag")
-_cross_out = declare(
-    "cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_cross = Overloaded(_cross_default, _cross_out)
+_cross, _cross_default = declare.alone("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out="out")
 
 
 @function_of(_cross, _cross_default)
@@ -305,14 +254,9 @@ def cross(self=NOT_GIVEN, other=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find2(_cross_default, self, other)(self, other, dim)
 
 
-_addmm_default = declare(
-    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "core pt2_compliant_tag"
+_addmm, _addmm_default = declare.alone(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "core", out="out"
 )
-_addmm_out = declare(
-    "addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_addmm = Overloaded(_addmm_default, _addmm_out)
 
 
 @function_of(_addmm, _addmm_default)
@@ -326,14 +270,9 @@ def addmm(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **
     return find3(_addmm_default, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
 
 
-_addmv_default = declare(
-    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "pt2_compliant_tag"
+_addmv, _addmv_default = declare.alone(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-_addmv_out = declare(
-    "addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_addmv = Overloaded(_addmv_default, _addmv_out)
 
 
 @function_of(_addmv, _addmv_default)
@@ -347,16 +286,9 @@ def addmv(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **na
     return find3(_addmv_default, self, mat, vec)(self, mat, vec, beta, alpha)
 
 
-_baddbmm_default = declare(
-    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    "pt2_compliant_tag",
+_baddbmm, _baddbmm_default = declare.alone(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-_baddbmm_out = declare(
-    "baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_baddbmm = Overloaded(_baddbmm_default, _baddbmm_out)
 
 
 @function_of(_baddbmm, _baddbmm_default)
@@ -370,15 +302,9 @@ def baddbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha
     return find3(_baddbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
 
 
-_addbmm_default = declare(
-    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "pt2_compliant_tag"
+_addbmm, _addbmm_default = declare.alone(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-_addbmm_out = declare(
-    "addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_addbmm = Overloaded(_addbmm_default, _addbmm_out)
 
 
 @function_of(_addbmm, _addbmm_default)
@@ -392,14 +318,9 @@ def addbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=
     return find3(_addbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
 
 
-_addr_default = declare(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "pt2_compliant_tag"
+_addr, _addr_default = declare.alone(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-_addr_out = declare(
-    "addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_addr = Overloaded(_addr_default, _addr_out)
 
 
 @function_of(_addr, _addr_default)
@@ -413,9 +334,7 @@ def addr(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **n
     return find3(_addr_default, self, vec1, vec2)(self, vec1, vec2, beta, alpha)
 
 
-_trace_default = declare("trace(Tensor self) -> Tensor", "pt2_compliant_tag")
-_trace_out = declare("trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag")
-_trace = Overloaded(_trace_default, _trace_out)
+_trace, _trace_default = declare.alone("trace(Tensor self) -> Tensor", out="out", out_tags="generated out")
 
 
 @function_of(_trace, _trace_default)
@@ -425,9 +344,7 @@ def trace(self=NOT_GIVEN, **named):
     return find1(_trace_default, self)(self)
 
 
-_linalg_diagonal = declare(
-    "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", "pt2_compliant_tag"
-)
+_linalg_diagonal = declare("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")
 
 
 @function_of(Overloaded(_linalg_diagonal), _linalg_diagonal)
@@ -437,9 +354,7 @@ def linalg_diagonal(*args, **kwargs):
     return _linalg_diagonal.call_by_name(args, kwargs)
 
 
-__linalg_check_errors = declare(
-    "_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", "pt2_compliant_tag"
-)
+__linalg_check_errors = declare("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
 
 
 @function_of(Overloaded(__linalg_check_errors), __linalg_check_errors)
@@ -453,15 +368,13 @@ def _linalg_check_errors(info=NOT_GIVEN, api_name=NOT_GIVEN, *, is_matrix=NOT_GI
     return find1(__linalg_check_errors, info)(info, api_name, is_matrix)
 
 
-_linalg_inv_ex_default = declare(
-    "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", "pt2_compliant_tag"
-)
+_linalg_inv_ex_default = declare("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
 _linalg_inv_ex_inverse = declare(
     "linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!) "
     "inverse, Tensor(b!) info)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_inv_ex = Overloaded(_linalg_inv_ex_default, _linalg_inv_ex_inverse)
+_linalg_inv_ex = declare.overloaded(_linalg_inv_ex_default)
 linalg_inv_ex_default_result = result_class(_linalg_inv_ex_default, "linalg_inv_ex_default_result", __name__)
 linalg_inv_ex_inverse_result = result_class(_linalg_inv_ex_inverse, "linalg_inv_ex_inverse_result", __name__)
 
@@ -478,9 +391,7 @@ def linalg_inv_ex(*args, **kwargs):
     return _linalg_inv_ex.call(args, kwargs)
 
 
-_linalg_inv_default = declare("linalg_inv(Tensor A) -> Tensor", "pt2_compliant_tag")
-_linalg_inv_out = declare("linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_linalg_inv = Overloaded(_linalg_inv_default, _linalg_inv_out)
+_linalg_inv, _linalg_inv_default = declare.alone("linalg_inv(Tensor A) -> Tensor", out="out")
 
 
 @stub_of(_linalg_inv_default)
@@ -495,9 +406,7 @@ def linalg_inv(*args, **kwargs):
     return _linalg_inv.call(args, kwargs)
 
 
-_inverse_default = declare("inverse(Tensor self) -> Tensor", "pt2_compliant_tag")
-_inverse_out = declare("inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_inverse = Overloaded(_inverse_default, _inverse_out)
+_inverse, _inverse_default = declare.alone("inverse(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_inverse, _inverse_default)
@@ -510,15 +419,14 @@ def inverse(self=NOT_GIVEN, **named):
 __linalg_solve_ex_default = declare(
     "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, "
     "Tensor pivots, Tensor info)",
-    "pt2_compliant_tag",
 )
 __linalg_solve_ex_result = declare(
     "_linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, "
     "Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots, "
     "Tensor(d!) info)",
-    "out pt2_compliant_tag",
+    "out",
 )
-__linalg_solve_ex = Overloaded(__linalg_solve_ex_default, __linalg_solve_ex_result)
+__linalg_solve_ex = declare.overloaded(__linalg_solve_ex_default)
 _linalg_solve_ex_default_result = result_class(__linalg_solve_ex_default, "_linalg_solve_ex_default_result", __name__)
 _linalg_solve_ex_result_result = result_class(__linalg_solve_ex_result, "_linalg_solve_ex_result_result", __name__)
 
@@ -536,15 +444,14 @@ def _linalg_solve_ex(*args, **kwargs):
 
 
 _linalg_solve_ex_default_ = declare(
-    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
-    "pt2_compliant_tag",
+    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)"
 )
 _linalg_solve_ex_out = declare(
     "linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, "
     "Tensor(b!) info) -> (Tensor(a!) result, Tensor(b!) info)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_solve_ex_ = Overloaded(_linalg_solve_ex_default_, _linalg_solve_ex_out)
+_linalg_solve_ex_ = declare.overloaded(_linalg_solve_ex_default_)
 linalg_solve_ex_default_result = result_class(_linalg_solve_ex_default_, "linalg_solve_ex_default_result", __name__)
 linalg_solve_ex_out_result = result_class(_linalg_solve_ex_out, "linalg_solve_ex_out_result", __name__)
 
@@ -561,11 +468,9 @@ def linalg_solve_ex(*args, **kwargs):
     return _linalg_solve_ex_.call(args, kwargs)
 
 
-_linalg_solve_default = declare("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", "pt2_compliant_tag")
-_linalg_solve_out = declare(
-    "linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_solve, _linalg_solve_default = declare.alone(
+    "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out="out"
 )
-_linalg_solve = Overloaded(_linalg_solve_default, _linalg_solve_out)
 
 
 @stub_of(_linalg_solve_default)
@@ -580,16 +485,10 @@ def linalg_solve(*args, **kwargs):
     return _linalg_solve.call(args, kwargs)
 
 
-_linalg_solve_triangular_default = declare(
+_linalg_solve_triangular, _linalg_solve_triangular_default = declare.alone(
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_linalg_solve_triangular_out = declare(
-    "linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_solve_triangular = Overloaded(_linalg_solve_triangular_default, _linalg_solve_triangular_out)
 
 
 @function_of(_linalg_solve_triangular, _linalg_solve_triangular_default)
@@ -608,14 +507,13 @@ def linalg_solve_triangular(self=NOT_GIVEN, B=NOT_GIVEN, *, upper=NOT_GIVEN, lef
 _triangular_solve_default = declare(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
     "(Tensor solution, Tensor cloned_coefficient)",
-    "pt2_compliant_tag",
 )
 _triangular_solve_X = declare(
     "triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *, "
     "Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_triangular_solve = Overloaded(_triangular_solve_default, _triangular_solve_X)
+_triangular_solve = declare.overloaded(_triangular_solve_default)
 triangular_solve_default_result = result_class(_triangular_solve_default, "triangular_solve_default_result", __name__)
 triangular_solve_X_result = result_class(_triangular_solve_X, "triangular_solve_X_result", __name__)
 
@@ -632,14 +530,9 @@ def triangular_solve(*args, **kwargs):
     return _triangular_solve.call(args, kwargs)
 
 
-_cholesky_solve_default = declare(
-    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", "pt2_compliant_tag"
+_cholesky_solve, _cholesky_solve_default = declare.alone(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out="out"
 )
-_cholesky_solve_out = declare(
-    "cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_cholesky_solve = Overloaded(_cholesky_solve_default, _cholesky_solve_out)
 
 
 @function_of(_cholesky_solve, _cholesky_solve_default)
@@ -651,11 +544,9 @@ def cholesky_solve(self=NOT_GIVEN, input2=NOT_GIVEN, upper=False, **named):
     return find2(_cholesky_solve_default, self, input2)(self, input2, upper)
 
 
-_cholesky_inverse_default = declare("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", "pt2_compliant_tag")
-_cholesky_inverse_out = declare(
-    "cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_cholesky_inverse, _cholesky_inverse_default = declare.alone(
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out="out"
 )
-_cholesky_inverse = Overloaded(_cholesky_inverse_default, _cholesky_inverse_out)
 
 
 @function_of(_cholesky_inverse, _cholesky_inverse_default)
@@ -667,16 +558,9 @@ def cholesky_inverse(self=NOT_GIVEN, upper=False, **named):
     return find1(_cholesky_inverse_default, self)(self, upper)
 
 
-_linalg_lu_solve_default = declare(
-    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
-    "pt2_compliant_tag",
+_linalg_lu_solve, _linalg_lu_solve_default = declare.alone(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out="out"
 )
-_linalg_lu_solve_out = declare(
-    "linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) "
-    "-> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_lu_solve = Overloaded(_linalg_lu_solve_default, _linalg_lu_solve_out)
 
 
 @function_of(_linalg_lu_solve, _linalg_lu_solve_default)
@@ -690,11 +574,9 @@ def linalg_lu_solve(LU=NOT_GIVEN, pivots=NOT_GIVEN, B=NOT_GIVEN, *, left=True, a
     return find3(_linalg_lu_solve_default, LU, pivots, B)(LU, pivots, B, left, adjoint)
 
 
-_linalg_tensorinv_default = declare("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", "pt2_compliant_tag")
-_linalg_tensorinv_out = declare(
-    "linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_tensorinv, _linalg_tensorinv_default = declare.alone(
+    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out="out"
 )
-_linalg_tensorinv = Overloaded(_linalg_tensorinv_default, _linalg_tensorinv_out)
 
 
 @function_of(_linalg_tensorinv, _linalg_tensorinv_default)
@@ -706,14 +588,9 @@ def linalg_tensorinv(self=NOT_GIVEN, ind=2, **named):
     return find1(_linalg_tensorinv_default, self)(self, ind)
 
 
-_linalg_tensorsolve_default = declare(
-    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", "pt2_compliant_tag"
+_linalg_tensorsolve, _linalg_tensorsolve_default = declare.alone(
+    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out="out"
 )
-_linalg_tensorsolve_out = declare(
-    "linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_tensorsolve = Overloaded(_linalg_tensorsolve_default, _linalg_tensorsolve_out)
 
 
 @function_of(_linalg_tensorsolve, _linalg_tensorsolve_default)
@@ -725,15 +602,13 @@ def linalg_tensorsolve(self=NOT_GIVEN, other=NOT_GIVEN, dims=None, **named):
     return find2(_linalg_tensorsolve_default, self, other)(self, other, dims)
 
 
-__linalg_det_default = declare(
-    "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", "pt2_compliant_tag"
-)
+__linalg_det_default = declare("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)")
 __linalg_det_result = declare(
     "_linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result, "
     "Tensor(b!) LU, Tensor(c!) pivots)",
-    "out pt2_compliant_tag",
+    "out",
 )
-__linalg_det = Overloaded(__linalg_det_default, __linalg_det_result)
+__linalg_det = declare.overloaded(__linalg_det_default)
 _linalg_det_default_result = result_class(__linalg_det_default, "_linalg_det_default_result", __name__)
 _linalg_det_result_result = result_class(__linalg_det_result, "_linalg_det_result_result", __name__)
 
@@ -750,9 +625,7 @@ def _linalg_det(*args, **kwargs):
     return __linalg_det.call(args, kwargs)
 
 
-_linalg_det_default_ = declare("linalg_det(Tensor A) -> Tensor", "pt2_compliant_tag")
-_linalg_det_out = declare("linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_linalg_det_ = Overloaded(_linalg_det_default_, _linalg_det_out)
+_linalg_det_, _linalg_det_default_ = declare.alone("linalg_det(Tensor A) -> Tensor", out="out")
 
 
 @stub_of(_linalg_det_default_)
@@ -767,7 +640,7 @@ def linalg_det(*args, **kwargs):
     return _linalg_det_.call(args, kwargs)
 
 
-_det = declare("det(Tensor self) -> Tensor", "pt2_compliant_tag")
+_det = declare("det(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(_det), _det)
@@ -778,14 +651,14 @@ def det(self=NOT_GIVEN, **named):
 
 
 __linalg_slogdet_default = declare(
-    "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", "pt2_compliant_tag"
+    "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)"
 )
 __linalg_slogdet_sign = declare(
     "_linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) -> "
     "(Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
-    "out pt2_compliant_tag",
+    "out",
 )
-__linalg_slogdet = Overloaded(__linalg_slogdet_default, __linalg_slogdet_sign)
+__linalg_slogdet = declare.overloaded(__linalg_slogdet_default)
 _linalg_slogdet_default_result = result_class(__linalg_slogdet_default, "_linalg_slogdet_default_result", __name__)
 _linalg_slogdet_sign_result = result_class(__linalg_slogdet_sign, "_linalg_slogdet_sign_result", __name__)
 
@@ -802,12 +675,12 @@ def _linalg_slogdet(*args, **kwargs):
     return __linalg_slogdet.call(args, kwargs)
 
 
-_linalg_slogdet_default_ = declare("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "pt2_compliant_tag")
+_linalg_slogdet_default_ = declare("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
 _linalg_slogdet_out = declare(
     "linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_slogdet_ = Overloaded(_linalg_slogdet_default_, _linalg_slogdet_out)
+_linalg_slogdet_ = declare.overloaded(_linalg_slogdet_default_)
 linalg_slogdet_default_result = result_class(_linalg_slogdet_default_, "linalg_slogdet_default_result", __name__)
 linalg_slogdet_out_result = result_class(_linalg_slogdet_out, "linalg_slogdet_out_result", __name__)
 
@@ -824,12 +697,12 @@ def linalg_slogdet(*args, **kwargs):
     return _linalg_slogdet_.call(args, kwargs)
 
 
-_slogdet_default = declare("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "pt2_compliant_tag")
+_slogdet_default = declare("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
 _slogdet_out = declare(
     "slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_slogdet = Overloaded(_slogdet_default, _slogdet_out)
+_slogdet = declare.overloaded(_slogdet_default)
 slogdet_default_result = result_class(_slogdet_default, "slogdet_default_result", __name__)
 slogdet_out_result = result_class(_slogdet_out, "slogdet_out_result", __name__)
 
@@ -841,7 +714,7 @@ def slogdet(self=NOT_GIVEN, **named):
     return slogdet_default_result(*find1(_slogdet_default, self)(self))
 
 
-_logdet = declare("logdet(Tensor self) -> Tensor", "pt2_compliant_tag")
+_logdet = declare("logdet(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(_logdet), _logdet)
@@ -854,14 +727,13 @@ def logdet(self=NOT_GIVEN, **named):
 _linalg_lu_factor_ex_default = declare(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor "
     "info)",
-    "pt2_compliant_tag",
 )
 _linalg_lu_factor_ex_out = declare(
     "linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) "
     "pivots, Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_lu_factor_ex = Overloaded(_linalg_lu_factor_ex_default, _linalg_lu_factor_ex_out)
+_linalg_lu_factor_ex = declare.overloaded(_linalg_lu_factor_ex_default)
 linalg_lu_factor_ex_default_result = result_class(
     _linalg_lu_factor_ex_default, "linalg_lu_factor_ex_default_result", __name__
 )
@@ -880,15 +752,13 @@ def linalg_lu_factor_ex(*args, **kwargs):
     return _linalg_lu_factor_ex.call(args, kwargs)
 
 
-_linalg_lu_factor_default = declare(
-    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", "pt2_compliant_tag"
-)
+_linalg_lu_factor_default = declare("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
 _linalg_lu_factor_out = declare(
     "linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, "
     "Tensor(b!) pivots)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_lu_factor = Overloaded(_linalg_lu_factor_default, _linalg_lu_factor_out)
+_linalg_lu_factor = declare.overloaded(_linalg_lu_factor_default)
 linalg_lu_factor_default_result = result_class(_linalg_lu_factor_default, "linalg_lu_factor_default_result", __name__)
 linalg_lu_factor_out_result = result_class(_linalg_lu_factor_out, "linalg_lu_factor_out_result", __name__)
 
@@ -905,15 +775,13 @@ def linalg_lu_factor(*args, **kwargs):
     return _linalg_lu_factor.call(args, kwargs)
 
 
-_linalg_lu_default = declare(
-    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", "pt2_compliant_tag"
-)
+_linalg_lu_default = declare("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
 _linalg_lu_out = declare(
     "linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, "
     "Tensor(b!) L, Tensor(c!) U)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_lu = Overloaded(_linalg_lu_default, _linalg_lu_out)
+_linalg_lu = declare.overloaded(_linalg_lu_default)
 linalg_lu_default_result = result_class(_linalg_lu_default, "linalg_lu_default_result", __name__)
 linalg_lu_out_result = result_class(_linalg_lu_out, "linalg_lu_out_result", __name__)
 
@@ -931,15 +799,14 @@ def linalg_lu(*args, **kwargs):
 
 
 _linalg_cholesky_ex_default = declare(
-    "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
-    "pt2_compliant_tag",
+    "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)"
 )
 _linalg_cholesky_ex_L = declare(
     "linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) "
     "-> (Tensor(a!) L, Tensor(b!) info)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_cholesky_ex = Overloaded(_linalg_cholesky_ex_default, _linalg_cholesky_ex_L)
+_linalg_cholesky_ex = declare.overloaded(_linalg_cholesky_ex_default)
 linalg_cholesky_ex_default_result = result_class(
     _linalg_cholesky_ex_default, "linalg_cholesky_ex_default_result", __name__
 )
@@ -957,11 +824,9 @@ def linalg_cholesky_ex(self=NOT_GIVEN, *, upper=False, check_errors=False, **nam
     return linalg_cholesky_ex_default_result(*find1(_linalg_cholesky_ex_default, self)(self, upper, check_errors))
 
 
-_linalg_cholesky_default = declare("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", "pt2_compliant_tag")
-_linalg_cholesky_out = declare(
-    "linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_cholesky, _linalg_cholesky_default = declare.alone(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out="out"
 )
-_linalg_cholesky = Overloaded(_linalg_cholesky_default, _linalg_cholesky_out)
 
 
 @function_of(_linalg_cholesky, _linalg_cholesky_default)
@@ -973,11 +838,7 @@ def linalg_cholesky(self=NOT_GIVEN, *, upper=False, **named):
     return find1(_linalg_cholesky_default, self)(self, upper)
 
 
-_cholesky_default = declare("cholesky(Tensor self, bool upper=False) -> Tensor", "pt2_compliant_tag")
-_cholesky_out = declare(
-    "cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_cholesky = Overloaded(_cholesky_default, _cholesky_out)
+_cholesky, _cholesky_default = declare.alone("cholesky(Tensor self, bool upper=False) -> Tensor", out="out")
 
 
 @function_of(_cholesky, _cholesky_default)
@@ -989,12 +850,11 @@ def cholesky(self=NOT_GIVEN, upper=False, **named):
     return find1(_cholesky_default, self)(self, upper)
 
 
-_linalg_qr_default = declare("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "pt2_compliant_tag")
+_linalg_qr_default = declare("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
 _linalg_qr_out = declare(
-    "linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
-    "out pt2_compliant_tag",
+    "linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)", "out"
 )
-_linalg_qr = Overloaded(_linalg_qr_default, _linalg_qr_out)
+_linalg_qr = declare.overloaded(_linalg_qr_default)
 linalg_qr_default_result = result_class(_linalg_qr_default, "linalg_qr_default_result", __name__)
 linalg_qr_out_result = result_class(_linalg_qr_out, "linalg_qr_out_result", __name__)
 
@@ -1011,12 +871,11 @@ def linalg_qr(*args, **kwargs):
     return _linalg_qr.call(args, kwargs)
 
 
-_qr_default = declare("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "pt2_compliant_tag")
+_qr_default = declare("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
 _qr_Q = declare(
-    "qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
-    "out pt2_compliant_tag",
+    "qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)", "out"
 )
-_qr = Overloaded(_qr_default, _qr_Q)
+_qr = declare.overloaded(_qr_default)
 qr_default_result = result_class(_qr_default, "qr_default_result", __name__)
 qr_Q_result = result_class(_qr_Q, "qr_Q_result", __name__)
 
@@ -1031,15 +890,14 @@ def qr(self=NOT_GIVEN, some=True, **named):
 
 
 __linalg_eigh_default = declare(
-    '_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
-    "pt2_compliant_tag",
+    '_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)'
 )
 __linalg_eigh_eigenvalues = declare(
     '_linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!) '
     "eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)",
-    "out pt2_compliant_tag",
+    "out",
 )
-__linalg_eigh = Overloaded(__linalg_eigh_default, __linalg_eigh_eigenvalues)
+__linalg_eigh = declare.overloaded(__linalg_eigh_default)
 _linalg_eigh_default_result = result_class(__linalg_eigh_default, "_linalg_eigh_default_result", __name__)
 _linalg_eigh_eigenvalues_result = result_class(__linalg_eigh_eigenvalues, "_linalg_eigh_eigenvalues_result", __name__)
 
@@ -1056,15 +914,13 @@ def _linalg_eigh(*args, **kwargs):
     return __linalg_eigh.call(args, kwargs)
 
 
-_linalg_eigh_default_ = declare(
-    'linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)', "pt2_compliant_tag"
-)
+_linalg_eigh_default_ = declare('linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)')
 _linalg_eigh_eigvals = declare(
     'linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) '
     "eigenvalues, Tensor(b!) eigenvectors)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_eigh_ = Overloaded(_linalg_eigh_default_, _linalg_eigh_eigvals)
+_linalg_eigh_ = declare.overloaded(_linalg_eigh_default_)
 linalg_eigh_default_result = result_class(_linalg_eigh_default_, "linalg_eigh_default_result", __name__)
 linalg_eigh_eigvals_result = result_class(_linalg_eigh_eigvals, "linalg_eigh_eigvals_result", __name__)
 
@@ -1078,11 +934,9 @@ def linalg_eigh(self=NOT_GIVEN, UPLO="L", **named):
     return linalg_eigh_default_result(*find1(_linalg_eigh_default_, self)(self, UPLO))
 
 
-_linalg_eigvalsh_default = declare('linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', "pt2_compliant_tag")
-_linalg_eigvalsh_out = declare(
-    'linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)', "out pt2_compliant_tag"
+_linalg_eigvalsh, _linalg_eigvalsh_default = declare.alone(
+    'linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', out="out"
 )
-_linalg_eigvalsh = Overloaded(_linalg_eigvalsh_default, _linalg_eigvalsh_out)
 
 
 @function_of(_linalg_eigvalsh, _linalg_eigvalsh_default)
@@ -1094,15 +948,13 @@ def linalg_eigvalsh(self=NOT_GIVEN, UPLO="L", **named):
     return find1(_linalg_eigvalsh_default, self)(self, UPLO)
 
 
-_linalg_eig_default = declare(
-    "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", "pt2_compliant_tag"
-)
+_linalg_eig_default = declare("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
 _linalg_eig_out = declare(
     "linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, "
     "Tensor(b!) eigenvectors)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_eig = Overloaded(_linalg_eig_default, _linalg_eig_out)
+_linalg_eig = declare.overloaded(_linalg_eig_default)
 linalg_eig_default_result = result_class(_linalg_eig_default, "linalg_eig_default_result", __name__)
 linalg_eig_out_result = result_class(_linalg_eig_out, "linalg_eig_out_result", __name__)
 
@@ -1114,7 +966,7 @@ def linalg_eig(self=NOT_GIVEN, **named):
     return linalg_eig_default_result(*find1(_linalg_eig_default, self)(self))
 
 
-__linalg_eigvals = declare("_linalg_eigvals(Tensor self) -> Tensor", "pt2_compliant_tag")
+__linalg_eigvals = declare("_linalg_eigvals(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(__linalg_eigvals), __linalg_eigvals)
@@ -1124,11 +976,7 @@ def _linalg_eigvals(self=NOT_GIVEN, **named):
     return find1(__linalg_eigvals, self)(self)
 
 
-_linalg_eigvals_default = declare("linalg_eigvals(Tensor self) -> Tensor", "pt2_compliant_tag")
-_linalg_eigvals_out = declare(
-    "linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_linalg_eigvals_ = Overloaded(_linalg_eigvals_default, _linalg_eigvals_out)
+_linalg_eigvals_, _linalg_eigvals_default = declare.alone("linalg_eigvals(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_linalg_eigvals_, _linalg_eigvals_default)
@@ -1141,14 +989,13 @@ def linalg_eigvals(self=NOT_GIVEN, **named):
 __linalg_svd_default = declare(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor "
     "S, Tensor Vh)",
-    "pt2_compliant_tag",
 )
 __linalg_svd_U = declare(
     "_linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U, "
     "Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
-    "out pt2_compliant_tag",
+    "out",
 )
-__linalg_svd = Overloaded(__linalg_svd_default, __linalg_svd_U)
+__linalg_svd = declare.overloaded(__linalg_svd_default)
 _linalg_svd_default_result = result_class(__linalg_svd_default, "_linalg_svd_default_result", __name__)
 _linalg_svd_U_result = result_class(__linalg_svd_U, "_linalg_svd_U_result", __name__)
 
@@ -1166,15 +1013,14 @@ def _linalg_svd(*args, **kwargs):
 
 
 _linalg_svd_default_ = declare(
-    "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
-    "pt2_compliant_tag",
+    "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"
 )
 _linalg_svd_U_ = declare(
     "linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) "
     "-> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_linalg_svd_ = Overloaded(_linalg_svd_default_, _linalg_svd_U_)
+_linalg_svd_ = declare.overloaded(_linalg_svd_default_)
 linalg_svd_default_result = result_class(_linalg_svd_default_, "linalg_svd_default_result", __name__)
 linalg_svd_U_result = result_class(_linalg_svd_U_, "linalg_svd_U_result", __name__)
 
@@ -1191,11 +1037,9 @@ def linalg_svd(*args, **kwargs):
     return _linalg_svd_.call(args, kwargs)
 
 
-_linalg_svdvals_default = declare("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", "pt2_compliant_tag")
-_linalg_svdvals_out = declare(
-    "linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_linalg_svdvals, _linalg_svdvals_default = declare.alone(
+    "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out="out"
 )
-_linalg_svdvals = Overloaded(_linalg_svdvals_default, _linalg_svdvals_out)
 
 
 @stub_of(_linalg_svdvals_default)
@@ -1210,15 +1054,13 @@ def linalg_svdvals(*args, **kwargs):
     return _linalg_svdvals.call(args, kwargs)
 
 
-_svd_default = declare(
-    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", "pt2_compliant_tag"
-)
+_svd_default = declare("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
 _svd_U = declare(
     "svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> "
     "(Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_svd = Overloaded(_svd_default, _svd_U)
+_svd = declare.overloaded(_svd_default)
 svd_default_result = result_class(_svd_default, "svd_default_result", __name__)
 svd_U_result = result_class(_svd_U, "svd_U_result", __name__)
 
@@ -1237,46 +1079,17 @@ def svd(self=NOT_GIVEN, some=True, compute_uv=True, **named):
 _linalg_pinv_atol_rtol_tensor = declare(
     "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="atol_rtol_tensor_out",
 )
 _linalg_pinv_atol_rtol_float = declare(
     "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-    "pt2_compliant_tag",
+    out="atol_rtol_float_out",
 )
-_linalg_pinv_atol_rtol_float_out = declare(
-    "linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_pinv_default = declare(
-    "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", "pt2_compliant_tag"
-)
+_linalg_pinv_default = declare("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out="out")
 _linalg_pinv_rcond_tensor = declare(
-    "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", "pt2_compliant_tag"
+    "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out="out_rcond_tensor"
 )
-_linalg_pinv_out_rcond_tensor = declare(
-    "linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_pinv_atol_rtol_tensor_out = declare(
-    "linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_pinv_out = declare(
-    "linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_pinv = Overloaded(
-    _linalg_pinv_rcond_tensor,
-    _linalg_pinv_atol_rtol_tensor,
-    _linalg_pinv_atol_rtol_float,
-    _linalg_pinv_default,
-    _linalg_pinv_out_rcond_tensor,
-    _linalg_pinv_atol_rtol_float_out,
-    _linalg_pinv_atol_rtol_tensor_out,
-    _linalg_pinv_out,
-)
+_linalg_pinv = declare.overloaded(_linalg_pinv_rcond_tensor)
 
 
 @stub_of(_linalg_pinv_atol_rtol_tensor)
@@ -1318,7 +1131,7 @@ def linalg_pinv(*args, **kwargs):
     return _linalg_pinv.call(args, kwargs)
 
 
-_pinverse = declare("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "pt2_compliant_tag")
+_pinverse = declare("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
 
 
 @function_of(Overloaded(_pinverse), _pinverse)
@@ -1333,48 +1146,20 @@ def pinverse(self=NOT_GIVEN, rcond=1e-15, **named):
 _linalg_matrix_rank_atol_rtol_tensor = declare(
     "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
     "hermitian=False) -> Tensor",
-    "pt2_compliant_tag",
-)
-_linalg_matrix_rank_atol_rtol_tensor_out = declare(
-    "linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
-    "hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="atol_rtol_tensor_out",
 )
 _linalg_matrix_rank_atol_rtol_float = declare(
     "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> "
     "Tensor",
-    "pt2_compliant_tag",
-)
-_linalg_matrix_rank_atol_rtol_float_out = declare(
-    "linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool "
-    "hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="atol_rtol_float_out",
 )
 _linalg_matrix_rank_default = declare(
-    "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", "pt2_compliant_tag"
+    "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out="out"
 )
 _linalg_matrix_rank_tol_tensor = declare(
-    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", "pt2_compliant_tag"
+    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out="out_tol_tensor"
 )
-_linalg_matrix_rank_out_tol_tensor = declare(
-    "linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_matrix_rank_out = declare(
-    "linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_matrix_rank = Overloaded(
-    _linalg_matrix_rank_tol_tensor,
-    _linalg_matrix_rank_atol_rtol_tensor,
-    _linalg_matrix_rank_atol_rtol_float,
-    _linalg_matrix_rank_default,
-    _linalg_matrix_rank_out_tol_tensor,
-    _linalg_matrix_rank_atol_rtol_tensor_out,
-    _linalg_matrix_rank_atol_rtol_float_out,
-    _linalg_matrix_rank_out,
-)
+_linalg_matrix_rank = declare.overloaded(_linalg_matrix_rank_tol_tensor)
 
 
 @stub_of(_linalg_matrix_rank_atol_rtol_tensor)
@@ -1419,26 +1204,14 @@ def linalg_matrix_rank(*args, **kwargs):
 _linalg_matrix_norm_default = declare(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) "
     "-> Tensor",
-    "pt2_compliant_tag",
-)
-_linalg_matrix_norm_out = declare(
-    "linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
-    "dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="out",
 )
 _linalg_matrix_norm_str_ord = declare(
     "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
     "dtype=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="str_ord_out",
 )
-_linalg_matrix_norm_str_ord_out = declare(
-    "linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, "
-    "ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_matrix_norm = Overloaded(
-    _linalg_matrix_norm_default, _linalg_matrix_norm_str_ord, _linalg_matrix_norm_out, _linalg_matrix_norm_str_ord_out
-)
+_linalg_matrix_norm = declare.overloaded(_linalg_matrix_norm_default)
 
 
 @stub_of(_linalg_matrix_norm_default)
@@ -1479,24 +1252,14 @@ def linalg_matrix_norm(*args, **kwargs):
 _linalg_norm_default = declare(
     "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
     "Tensor",
-    "pt2_compliant_tag",
-)
-_linalg_norm_out = declare(
-    "linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="out",
 )
 _linalg_norm_ord_str = declare(
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="ord_str_out",
 )
-_linalg_norm_ord_str_out = declare(
-    "linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_linalg_norm = Overloaded(_linalg_norm_default, _linalg_norm_ord_str, _linalg_norm_out, _linalg_norm_ord_str_out)
+_linalg_norm = declare.overloaded(_linalg_norm_default)
 
 
 @stub_of(_linalg_norm_default)
@@ -1534,18 +1297,9 @@ def linalg_norm(*args, **kwargs):
     return _linalg_norm.call(args, kwargs)
 
 
-_nuclear_norm_default = declare("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", "pt2_compliant_tag")
-_nuclear_norm_dim = declare(
-    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", "pt2_compliant_tag"
-)
-_nuclear_norm_dim_out = declare(
-    "nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_nuclear_norm_out = declare(
-    "nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_nuclear_norm = Overloaded(_nuclear_norm_default, _nuclear_norm_dim, _nuclear_norm_dim_out, _nuclear_norm_out)
+_nuclear_norm_default = declare("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out="out")
+_nuclear_norm_dim = declare("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out="dim_out")
+_nuclear_norm = declare.overloaded(_nuclear_norm_default)
 
 
 @stub_of(_nuclear_norm_default)
@@ -1577,15 +1331,9 @@ def nuclear_norm(*args, **kwargs):
     return _nuclear_norm.call(args, kwargs)
 
 
-_linalg_cond_default = declare("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", "pt2_compliant_tag")
-_linalg_cond_out = declare(
-    "linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_linalg_cond_p_str = declare("linalg_cond.p_str(Tensor self, str p) -> Tensor", "pt2_compliant_tag")
-_linalg_cond_p_str_out = declare(
-    "linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_linalg_cond = Overloaded(_linalg_cond_default, _linalg_cond_p_str, _linalg_cond_out, _linalg_cond_p_str_out)
+_linalg_cond_default = declare("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", out="out")
+_linalg_cond_p_str = declare("linalg_cond.p_str(Tensor self, str p) -> Tensor", out="p_str_out")
+_linalg_cond = declare.overloaded(_linalg_cond_default)
 
 
 @stub_of(_linalg_cond_default)
@@ -1611,7 +1359,7 @@ def linalg_cond(*args, **kwargs):
     return _linalg_cond.call(args, kwargs)
 
 
-_cdist = declare("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", "pt2_compliant_tag")
+_cdist = declare("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor")
 
 
 @function_of(Overloaded(_cdist), _cdist)
@@ -1625,11 +1373,9 @@ def cdist(x1=NOT_GIVEN, x2=NOT_GIVEN, p=2.0, compute_mode=None, **named):
     return find2(_cdist, x1, x2)(x1, x2, p, compute_mode)
 
 
-__euclidean_dist_default = declare("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", "pt2_compliant_tag")
-__euclidean_dist_out = declare(
-    "_euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+__euclidean_dist, __euclidean_dist_default = declare.alone(
+    "_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", out="out", out_tags="generated out"
 )
-__euclidean_dist = Overloaded(__euclidean_dist_default, __euclidean_dist_out)
 
 
 @function_of(__euclidean_dist, __euclidean_dist_default)
@@ -1639,7 +1385,7 @@ def _euclidean_dist(x1=NOT_GIVEN, x2=NOT_GIVEN, **named):
     return find2(__euclidean_dist_default, x1, x2)(x1, x2)
 
 
-_pdist = declare("pdist(Tensor self, float p=2) -> Tensor", "pt2_compliant_tag")
+_pdist = declare("pdist(Tensor self, float p=2) -> Tensor")
 
 
 @function_of(Overloaded(_pdist), _pdist)
@@ -1651,11 +1397,9 @@ def pdist(self=NOT_GIVEN, p=2.0, **named):
     return find1(_pdist, self)(self, p)
 
 
-__pdist_forward_default = declare("_pdist_forward(Tensor self, float p=2) -> Tensor", "core pt2_compliant_tag")
-__pdist_forward_out = declare(
-    "_pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+__pdist_forward, __pdist_forward_default = declare.alone(
+    "_pdist_forward(Tensor self, float p=2) -> Tensor", "core", out="out", out_tags="generated out"
 )
-__pdist_forward = Overloaded(__pdist_forward_default, __pdist_forward_out)
 
 
 @function_of(__pdist_forward, __pdist_forward_default)
@@ -1667,14 +1411,12 @@ def _pdist_forward(self=NOT_GIVEN, p=2.0, **named):
     return find1(__pdist_forward_default, self)(self, p)
 
 
-__cdist_forward_default = declare(
-    "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", "core pt2_compliant_tag"
+__cdist_forward, __cdist_forward_default = declare.alone(
+    "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-__cdist_forward_out = declare(
-    "_cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-__cdist_forward = Overloaded(__cdist_forward_default, __cdist_forward_out)
 
 
 @function_of(__cdist_forward, __cdist_forward_default)
@@ -1689,8 +1431,7 @@ def _cdist_forward(x1=NOT_GIVEN, x2=NOT_GIVEN, p=NOT_GIVEN, compute_mode=NOT_GIV
 
 
 _addmm_ = declare(
-    "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 
@@ -1706,8 +1447,7 @@ def addmm_(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, *
 
 
 _addmv_ = declare(
-    "addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 
@@ -1723,8 +1463,7 @@ def addmv_(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **n
 
 
 _baddbmm_ = declare(
-    "baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 
@@ -1740,8 +1479,7 @@ def baddbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alph
 
 
 _addbmm_ = declare(
-    "addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 
@@ -1757,8 +1495,7 @@ def addbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha
 
 
 _addr_ = declare(
-    "addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
 
 

@@ -16,15 +16,12 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_mse_loss_default = declare("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", "pt2_compliant_tag")
-_mse_loss_out = declare(
-    "mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+_mse_loss, _mse_loss_default = declare.alone(
+    "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-_mse_loss = Overloaded(_mse_loss_default, _mse_loss_out)
 
 
 @function_of(_mse_loss, _mse_loss_default)
@@ -36,7 +33,7 @@ def mse_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
     return find2(_mse_loss_default, self, target)(self, target, reduction)
 
 
-_l1_loss = declare("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", "pt2_compliant_tag")
+_l1_loss = declare("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor")
 
 
 @function_of(Overloaded(_l1_loss), _l1_loss)
@@ -48,15 +45,9 @@ def l1_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
     return find2(_l1_loss, self, target)(self, target, reduction)
 
 
-_smooth_l1_loss_default = declare(
-    "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", "pt2_compliant_tag"
+_smooth_l1_loss, _smooth_l1_loss_default = declare.alone(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", out="out"
 )
-_smooth_l1_loss_out = declare(
-    "smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_smooth_l1_loss = Overloaded(_smooth_l1_loss_default, _smooth_l1_loss_out)
 
 
 @function_of(_smooth_l1_loss, _smooth_l1_loss_default)
@@ -70,14 +61,9 @@ def smooth_l1_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, beta=1.0, **na
     return find2(_smooth_l1_loss_default, self, target)(self, target, reduction, beta)
 
 
-_huber_loss_default = declare(
-    "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", "pt2_compliant_tag"
+_huber_loss, _huber_loss_default = declare.alone(
+    "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", out="out"
 )
-_huber_loss_out = declare(
-    "huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_huber_loss = Overloaded(_huber_loss_default, _huber_loss_out)
 
 
 @function_of(_huber_loss, _huber_loss_default)
@@ -91,16 +77,9 @@ def huber_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, delta=1.0, **named
     return find2(_huber_loss_default, self, target)(self, target, reduction, delta)
 
 
-_binary_cross_entropy_default = declare(
-    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
+_binary_cross_entropy, _binary_cross_entropy_default = declare.alone(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", out="out"
 )
-_binary_cross_entropy_out = declare(
-    "binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_binary_cross_entropy = Overloaded(_binary_cross_entropy_default, _binary_cross_entropy_out)
 
 
 @function_of(_binary_cross_entropy, _binary_cross_entropy_default)
@@ -112,18 +91,11 @@ def binary_cross_entropy(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reductio
     return find_some(_binary_cross_entropy_default, (self, target), weight)(self, target, weight, reduction)
 
 
-_binary_cross_entropy_with_logits_default = declare(
+_binary_cross_entropy_with_logits, _binary_cross_entropy_with_logits_default = declare.alone(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
     "reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
-)
-_binary_cross_entropy_with_logits_out = declare(
-    "binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-    "int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_binary_cross_entropy_with_logits = Overloaded(
-    _binary_cross_entropy_with_logits_default, _binary_cross_entropy_with_logits_out
+    out="out",
+    out_tags="generated out",
 )
 
 
@@ -140,9 +112,7 @@ def binary_cross_entropy_with_logits(
     )
 
 
-_kl_div = declare(
-    "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", "pt2_compliant_tag"
-)
+_kl_div = declare("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor")
 
 
 @function_of(Overloaded(_kl_div), _kl_div)
@@ -156,14 +126,9 @@ def kl_div(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, *, log_target=False, *
     return find2(_kl_div, self, target)(self, target, reduction, log_target)
 
 
-_soft_margin_loss_default = declare(
-    "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", "pt2_compliant_tag"
+_soft_margin_loss, _soft_margin_loss_default = declare.alone(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-_soft_margin_loss_out = declare(
-    "soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_soft_margin_loss = Overloaded(_soft_margin_loss_default, _soft_margin_loss_out)
 
 
 @function_of(_soft_margin_loss, _soft_margin_loss_default)
@@ -176,8 +141,7 @@ def soft_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
 
 
 _hinge_embedding_loss = declare(
-    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor"
 )
 
 
@@ -193,8 +157,7 @@ def hinge_embedding_loss(self=NOT_GIVEN, target=NOT_GIVEN, margin=1.0, reduction
 
 
 _poisson_nll_loss = declare(
-    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
-    "pt2_compliant_tag",
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"
 )
 
 
@@ -215,16 +178,10 @@ def poisson_nll_loss(
     return find2(_poisson_nll_loss, input, target)(input, target, log_input, full, eps, reduction)
 
 
-_nll_loss_default = declare(
+_nll_loss, _nll_loss_default = declare.alone(
     "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_nll_loss_out = declare(
-    "nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_nll_loss = Overloaded(_nll_loss_default, _nll_loss_out)
 
 
 @function_of(_nll_loss, _nll_loss_default)
@@ -241,14 +198,13 @@ def nll_loss(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_
 _nll_loss_forward_default = declare(
     "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor "
     "output, Tensor total_weight)",
-    "pt2_compliant_tag",
 )
 _nll_loss_forward_output = declare(
     "nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, "
     "Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_nll_loss_forward = Overloaded(_nll_loss_forward_default, _nll_loss_forward_output)
+_nll_loss_forward = declare.overloaded(_nll_loss_forward_default)
 nll_loss_forward_default_result = result_class(_nll_loss_forward_default, "nll_loss_forward_default_result", __name__)
 
 
@@ -267,17 +223,11 @@ def nll_loss_forward(
     )
 
 
-_nll_loss2d_default = declare(
+_nll_loss2d, _nll_loss2d_default = declare.alone(
     "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_nll_loss2d_out = declare(
-    "nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, "
-    "*, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_nll_loss2d = Overloaded(_nll_loss2d_default, _nll_loss2d_out)
 
 
 @function_of(_nll_loss2d, _nll_loss2d_default)
@@ -294,14 +244,13 @@ def nll_loss2d(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignor
 _nll_loss2d_forward_default = declare(
     "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor "
     "output, Tensor total_weight)",
-    "pt2_compliant_tag",
 )
 _nll_loss2d_forward_output = declare(
     "nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, "
     "Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_nll_loss2d_forward = Overloaded(_nll_loss2d_forward_default, _nll_loss2d_forward_output)
+_nll_loss2d_forward = declare.overloaded(_nll_loss2d_forward_default)
 nll_loss2d_forward_default_result = result_class(
     _nll_loss2d_forward_default, "nll_loss2d_forward_default_result", __name__
 )
@@ -325,7 +274,6 @@ def nll_loss2d_forward(
 _nll_loss_nd = declare(
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> "
     "Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -343,7 +291,6 @@ def nll_loss_nd(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, igno
 _cross_entropy_loss = declare(
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt "
     "ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -364,17 +311,11 @@ def cross_entropy_loss(
     )
 
 
-_multi_margin_loss_default = declare(
+_multi_margin_loss, _multi_margin_loss_default = declare.alone(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
     "reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_multi_margin_loss_out = declare(
-    "multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
-    "reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_multi_margin_loss = Overloaded(_multi_margin_loss_default, _multi_margin_loss_out)
 
 
 @function_of(_multi_margin_loss, _multi_margin_loss_default)
@@ -390,14 +331,9 @@ def multi_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, p=1, margin=1, weight=No
     return find_some(_multi_margin_loss_default, (self, target), weight)(self, target, p, margin, weight, reduction)
 
 
-_multilabel_margin_loss_default = declare(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", "pt2_compliant_tag"
+_multilabel_margin_loss, _multilabel_margin_loss_default = declare.alone(
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-_multilabel_margin_loss_out = declare(
-    "multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_multilabel_margin_loss = Overloaded(_multilabel_margin_loss_default, _multilabel_margin_loss_out)
 
 
 @function_of(_multilabel_margin_loss, _multilabel_margin_loss_default)
@@ -410,17 +346,14 @@ def multilabel_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **name
 
 
 _multilabel_margin_loss_forward_default = declare(
-    "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
-    "pt2_compliant_tag",
+    "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)"
 )
 _multilabel_margin_loss_forward_output = declare(
     "multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, "
     "Tensor(b!) is_target) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_multilabel_margin_loss_forward = Overloaded(
-    _multilabel_margin_loss_forward_default, _multilabel_margin_loss_forward_output
-)
+_multilabel_margin_loss_forward = declare.overloaded(_multilabel_margin_loss_forward_default)
 multilabel_margin_loss_forward_default_result = result_class(
     _multilabel_margin_loss_forward_default, "multilabel_margin_loss_forward_default_result", __name__
 )
@@ -440,14 +373,12 @@ def multilabel_margin_loss_forward(self=NOT_GIVEN, target=NOT_GIVEN, reduction=N
 _ctc_loss_IntList = declare(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int "
     "reduction=Mean, bool zero_infinity=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 _ctc_loss_Tensor_ = declare(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int "
     "reduction=Mean, bool zero_infinity=False) -> Tensor",
-    "pt2_compliant_tag",
 )
-_ctc_loss_ = Overloaded(_ctc_loss_Tensor_, _ctc_loss_IntList)
+_ctc_loss_ = declare.overloaded(_ctc_loss_Tensor_)
 
 
 @stub_of(_ctc_loss_IntList)
@@ -492,24 +423,24 @@ def ctc_loss(*args, **kwargs):
 __ctc_loss_default = declare(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool "
     "zero_infinity=False) -> (Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 __ctc_loss_Tensor = declare(
     "_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, "
     "bool zero_infinity=False) -> (Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 __ctc_loss_Tensor_out = declare(
     "_ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int "
     "blank=0, bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
 __ctc_loss_out = declare(
     "_ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool "
     "zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__ctc_loss = Overloaded(__ctc_loss_Tensor, __ctc_loss_default, __ctc_loss_Tensor_out, __ctc_loss_out)
+__ctc_loss = declare.overloaded(__ctc_loss_Tensor)
 
 
 @stub_of(__ctc_loss_default)
@@ -550,7 +481,6 @@ def _ctc_loss(*args, **kwargs):
 __ctc_loss_backward = declare(
     "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
     "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -596,8 +526,7 @@ def _ctc_loss_backward(
 
 
 _margin_ranking_loss = declare(
-    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor"
 )
 
 
@@ -615,7 +544,6 @@ def margin_ranking_loss(input1=NOT_GIVEN, input2=NOT_GIVEN, target=NOT_GIVEN, ma
 _cosine_embedding_loss = declare(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> "
     "Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -633,7 +561,6 @@ def cosine_embedding_loss(input1=NOT_GIVEN, input2=NOT_GIVEN, target=NOT_GIVEN, 
 _triplet_margin_loss = declare(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
     "eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -666,9 +593,7 @@ def triplet_margin_loss(
     )
 
 
-_cosine_similarity = declare(
-    "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", "pt2_compliant_tag"
-)
+_cosine_similarity = declare("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
 
 
 @function_of(Overloaded(_cosine_similarity), _cosine_similarity)
@@ -685,8 +610,7 @@ def cosine_similarity(x1=NOT_GIVEN, x2=NOT_GIVEN, dim=NOT_GIVEN, eps=1e-08, **na
 
 
 _pairwise_distance = declare(
-    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
-    "pt2_compliant_tag",
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor"
 )
 
 

@@ -5,14 +5,12 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find2, find
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-__softmax_default = declare("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", "core pt2_compliant_tag")
-__softmax_out = declare(
-    "_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+__softmax, __softmax_default = declare.alone(
+    "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", "core", out="out"
 )
-__softmax = Overloaded(__softmax_default, __softmax_out)
 
 
 @function_of(__softmax, __softmax_default)
@@ -26,14 +24,9 @@ def _softmax(self=NOT_GIVEN, dim=NOT_GIVEN, half_to_float=NOT_GIVEN, **named):
     return find1(__softmax_default, self)(self, dim, half_to_float)
 
 
-__log_softmax_default = declare(
-    "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", "core pt2_compliant_tag"
+__log_softmax, __log_softmax_default = declare.alone(
+    "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", "core", out="out"
 )
-__log_softmax_out = declare(
-    "_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__log_softmax = Overloaded(__log_softmax_default, __log_softmax_out)
 
 
 @function_of(__log_softmax, __log_softmax_default)
@@ -47,12 +40,9 @@ def _log_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, half_to_float=NOT_GIVEN, **named
     return find1(__log_softmax_default, self)(self, dim, half_to_float)
 
 
-_softmax_int = declare("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag")
-_softmax_int_out = declare(
-    "softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+_softmax_, _softmax_int = declare.alone(
+    "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out="int_out"
 )
-_softmax_ = Overloaded(_softmax_int, _softmax_int_out)
 
 
 @function_of(_softmax_, _softmax_int)
@@ -66,14 +56,9 @@ def softmax(self=NOT_GIVEN, dim=NOT_GIVEN, dtype=None, **named):
     return find1(_softmax_int, self)(self, dim, dtype)
 
 
-_log_softmax_int = declare(
-    "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag"
+_log_softmax_, _log_softmax_int = declare.alone(
+    "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out="int_out"
 )
-_log_softmax_int_out = declare(
-    "log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_log_softmax_ = Overloaded(_log_softmax_int, _log_softmax_int_out)
 
 
 @function_of(_log_softmax_, _log_softmax_int)
@@ -87,7 +72,7 @@ def log_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, dtype=None, **named):
     return find1(_log_softmax_int, self)(self, dim, dtype)
 
 
-__safe_softmax = declare("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag")
+__safe_softmax = declare("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 
 
 @function_of(Overloaded(__safe_softmax), __safe_softmax)
@@ -101,12 +86,39 @@ def _safe_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, dtype=None, **named):
     return find1(__safe_softmax, self)(self, dim, dtype)
 
 
-_linear_default = declare("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "pt2_compliant_tag")
-_linear_out = declare(
-    "linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+__softmax_backward_data = declare(
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
 )
-_linear = Overloaded(_linear_default, _linear_out)
+
+
+@function_of(Overloaded(__softmax_backward_data), __softmax_backward_data)
+def _softmax_backward_data(grad_output=NOT_GIVEN, output=NOT_GIVEN, dim=NOT_GIVEN, input_dtype=NOT_GIVEN, **named):
+    if named:
+        return __softmax_backward_data.call_given((grad_output, output, dim, input_dtype), named)
+    if type(dim) is not int:
+        dim = __softmax_backward_data.convert(2, dim)
+    if not is_dtype(input_dtype):
+        input_dtype = __softmax_backward_data.convert(3, input_dtype)
+    return find2(__softmax_backward_data, grad_output, output)(grad_output, output, dim, input_dtype)
+
+
+__log_softmax_backward_data = declare(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
+)
+
+
+@function_of(Overloaded(__log_softmax_backward_data), __log_softmax_backward_data)
+def _log_softmax_backward_data(grad_output=NOT_GIVEN, output=NOT_GIVEN, dim=NOT_GIVEN, input_dtype=NOT_GIVEN, **named):
+    if named:
+        return __log_softmax_backward_data.call_given((grad_output, output, dim, input_dtype), named)
+    if type(dim) is not int:
+        dim = __log_softmax_backward_data.convert(2, dim)
+    if not is_dtype(input_dtype):
+        input_dtype = __log_softmax_backward_data.convert(3, input_dtype)
+    return find2(__log_softmax_backward_data, grad_output, output)(grad_output, output, dim, input_dtype)
+
+
+_linear, _linear_default = declare.alone("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out="out")
 
 
 @function_of(_linear, _linear_default)
@@ -116,9 +128,7 @@ def linear(input=NOT_GIVEN, weight=NOT_GIVEN, bias=None, **named):
     return find_some(_linear_default, (input, weight), bias)(input, weight, bias)
 
 
-_bilinear = declare(
-    "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "pt2_compliant_tag"
-)
+_bilinear = declare("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
 
 
 @function_of(Overloaded(_bilinear), _bilinear)
@@ -128,17 +138,13 @@ def bilinear(input1=NOT_GIVEN, input2=NOT_GIVEN, weight=NOT_GIVEN, bias=None, **
     return find_some(_bilinear, (input1, input2, weight), bias)(input1, input2, weight, bias)
 
 
-_embedding_default = declare(
+_embedding, _embedding_default = declare.alone(
     "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
     "sparse=False) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_embedding_out = declare(
-    "embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
-    "sparse=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_embedding = Overloaded(_embedding_default, _embedding_out)
 
 
 @function_of(_embedding, _embedding_default)
@@ -154,16 +160,9 @@ def embedding(weight=NOT_GIVEN, indices=NOT_GIVEN, padding_idx=-1, scale_grad_by
     return find2(_embedding_default, weight, indices)(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
-_embedding_renorm_default = declare(
-    "embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
-    "generated pt2_compliant_tag",
+_embedding_renorm, _embedding_renorm_default = declare.alone(
+    "embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", "generated", out="out"
 )
-_embedding_renorm_out = declare(
-    "embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_embedding_renorm = Overloaded(_embedding_renorm_default, _embedding_renorm_out)
 
 
 @function_of(_embedding_renorm, _embedding_renorm_default)
@@ -177,7 +176,7 @@ def embedding_renorm(self=NOT_GIVEN, indices=NOT_GIVEN, max_norm=NOT_GIVEN, norm
     return find2(_embedding_renorm_default, self, indices)(self, indices, max_norm, norm_type)
 
 
-_one_hot = declare("one_hot(Tensor self, int num_classes=-1) -> Tensor", "dynamic_output_shape pt2_compliant_tag")
+_one_hot = declare("one_hot(Tensor self, int num_classes=-1) -> Tensor", "dynamic_output_shape")
 
 
 @function_of(Overloaded(_one_hot), _one_hot)
@@ -190,15 +189,14 @@ def one_hot(self=NOT_GIVEN, num_classes=-1, **named):
 
 
 _native_dropout_default = declare(
-    "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-    "core nondeterministic_seeded pt2_compliant_tag",
+    "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", "core nondeterministic_seeded"
 )
 _native_dropout_out = declare(
     "native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
     "Tensor(b!))",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
-_native_dropout = Overloaded(_native_dropout_default, _native_dropout_out)
+_native_dropout = declare.overloaded(_native_dropout_default)
 
 
 @function_of(_native_dropout, _native_dropout_default)
@@ -212,9 +210,22 @@ def native_dropout(input=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
     return find1(_native_dropout_default, input)(input, p, train)
 
 
+_native_dropout_backward = declare(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", "pointwise"
+)
+
+
+@function_of(Overloaded(_native_dropout_backward), _native_dropout_backward)
+def native_dropout_backward(grad_output=NOT_GIVEN, mask=NOT_GIVEN, scale=NOT_GIVEN, **named):
+    if named:
+        return _native_dropout_backward.call_given((grad_output, mask, scale), named)
+    if type(scale) is not float:
+        scale = _native_dropout_backward.convert(2, scale)
+    return find2(_native_dropout_backward, grad_output, mask)(grad_output, mask, scale)
+
+
 _dropout = declare(
-    "dropout(Tensor input, float p, bool train) -> Tensor",
-    "maybe_aliasing_or_mutating nondeterministic_seeded pt2_compliant_tag",
+    "dropout(Tensor input, float p, bool train) -> Tensor", "maybe_aliasing_or_mutating nondeterministic_seeded"
 )
 
 
@@ -229,9 +240,7 @@ def dropout(input=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
     return find1(_dropout, input)(input, p, train)
 
 
-_dropout_ = declare(
-    "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "inplace nondeterministic_seeded pt2_compliant_tag"
-)
+_dropout_ = declare("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "inplace nondeterministic_seeded")
 
 
 @function_of(Overloaded(_dropout_), _dropout_)
@@ -246,8 +255,7 @@ def dropout_(self=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
 
 
 _feature_dropout = declare(
-    "feature_dropout(Tensor input, float p, bool train) -> Tensor",
-    "maybe_aliasing_or_mutating nondeterministic_seeded pt2_compliant_tag",
+    "feature_dropout(Tensor input, float p, bool train) -> Tensor", "maybe_aliasing_or_mutating nondeterministic_seeded"
 )
 
 
@@ -263,8 +271,7 @@ def feature_dropout(input=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
 
 
 _feature_dropout_ = declare(
-    "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
 
 
@@ -280,8 +287,7 @@ def feature_dropout_(self=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
 
 
 _alpha_dropout = declare(
-    "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    "maybe_aliasing_or_mutating nondeterministic_seeded pt2_compliant_tag",
+    "alpha_dropout(Tensor input, float p, bool train) -> Tensor", "maybe_aliasing_or_mutating nondeterministic_seeded"
 )
 
 
@@ -297,8 +303,7 @@ def alpha_dropout(input=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
 
 
 _alpha_dropout_ = declare(
-    "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
 
 
@@ -315,7 +320,7 @@ def alpha_dropout_(self=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named):
 
 _feature_alpha_dropout = declare(
     "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    "maybe_aliasing_or_mutating nondeterministic_seeded pt2_compliant_tag",
+    "maybe_aliasing_or_mutating nondeterministic_seeded",
 )
 
 
@@ -331,8 +336,7 @@ def feature_alpha_dropout(input=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named
 
 
 _feature_alpha_dropout_ = declare(
-    "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
 
 
@@ -350,7 +354,7 @@ def feature_alpha_dropout_(self=NOT_GIVEN, p=NOT_GIVEN, train=NOT_GIVEN, **named
 _scaled_dot_product_attention = declare(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
     "dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 
 
@@ -388,7 +392,7 @@ __scaled_dot_product_attention_math = declare(
     "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
     "dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
     "(Tensor, Tensor)",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 
 
@@ -427,15 +431,13 @@ _embedding_bag_default_ = declare(
     "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "
     "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, "
     "Tensor)",
-    "pt2_compliant_tag",
 )
 _embedding_bag_padding_idx = declare(
     "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, "
     "bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, "
     "Tensor, Tensor)",
-    "pt2_compliant_tag",
 )
-_embedding_bag_ = Overloaded(_embedding_bag_default_, _embedding_bag_padding_idx)
+_embedding_bag_ = declare.overloaded(_embedding_bag_default_)
 
 
 @stub_of(_embedding_bag_default_)
@@ -496,16 +498,16 @@ __embedding_bag_default = declare(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "
     "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, "
     "Tensor, Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 __embedding_bag_out = declare(
     "_embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, "
     "Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), "
     "Tensor(d!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__embedding_bag = Overloaded(__embedding_bag_default, __embedding_bag_out)
+__embedding_bag = declare.overloaded(__embedding_bag_default)
 
 
 @function_of(__embedding_bag, __embedding_bag_default)
@@ -555,16 +557,15 @@ __embedding_bag_forward_only_default = declare(
     "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
     "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) "
     "-> (Tensor, Tensor, Tensor, Tensor)",
-    "pt2_compliant_tag",
 )
 __embedding_bag_forward_only_out = declare(
     "_embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
     "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
     "padding_idx=-1, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), "
     "Tensor(b!), Tensor(c!), Tensor(d!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__embedding_bag_forward_only = Overloaded(__embedding_bag_forward_only_default, __embedding_bag_forward_only_out)
+__embedding_bag_forward_only = declare.overloaded(__embedding_bag_forward_only_default)
 
 
 @function_of(__embedding_bag_forward_only, __embedding_bag_forward_only_default)
@@ -611,8 +612,7 @@ def _embedding_bag_forward_only(
 
 
 _embedding_renorm_ = declare(
-    "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
-    "inplace pt2_compliant_tag",
+    "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", "inplace"
 )
 
 

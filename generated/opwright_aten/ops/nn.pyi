@@ -12,9 +12,11 @@ __all__ = [
     "_embedding_bag",
     "_embedding_bag_forward_only",
     "_log_softmax",
+    "_log_softmax_backward_data",
     "_safe_softmax",
     "_scaled_dot_product_attention_math",
     "_softmax",
+    "_softmax_backward_data",
     "alpha_dropout",
     "alpha_dropout_",
     "bilinear",
@@ -31,6 +33,7 @@ __all__ = [
     "linear",
     "log_softmax",
     "native_dropout",
+    "native_dropout_backward",
     "one_hot",
     "scaled_dot_product_attention",
     "softmax",
@@ -77,6 +80,24 @@ def _safe_softmax(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 def _safe_softmax(input: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def _safe_softmax(a: A, axis: int, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def _softmax_backward_data(grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
+@overload
+def _softmax_backward_data(grad_output: A, output: A, axis: int, input_dtype: DTypeLike) -> A: ...
+@overload
+def _softmax_backward_data(grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+@overload
+def _softmax_backward_data(grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+@overload
+def _log_softmax_backward_data(grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
+@overload
+def _log_softmax_backward_data(grad_output: A, output: A, axis: int, input_dtype: DTypeLike) -> A: ...
+@overload
+def _log_softmax_backward_data(grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+@overload
+def _log_softmax_backward_data(
+    grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike
+) -> Tensor: ...
 @overload
 def linear(input: A, weight: A, bias: A | None = None) -> A: ...
 @overload
@@ -137,6 +158,12 @@ def one_hot(input: A, num_classes: int = -1) -> A: ...
 def native_dropout(input: A, p: float, train: bool | None) -> tuple[A, A]: ...
 @overload
 def native_dropout(input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
+@overload
+def native_dropout_backward(grad_output: A, mask: A, scale: float) -> A: ...
+@overload
+def native_dropout_backward(grad_output: Tensor, mask: TensorLike, scale: float) -> Tensor: ...
+@overload
+def native_dropout_backward(grad_output: NDArray[Any], mask: Tensor, scale: float) -> Tensor: ...
 def dropout(input: A, p: float, train: bool) -> A: ...
 @overload
 def dropout_(self: A, p: float, train: bool) -> A: ...
@@ -589,6 +616,26 @@ class __safe_softmax_call:
 
 class __safe_softmax_operator(__safe_softmax_call, Operator): ...
 
+class __softmax_backward_data_call:
+    @overload
+    def __call__(_op, grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
+    @overload
+    def __call__(_op, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+
+class __softmax_backward_data_operator(__softmax_backward_data_call, Operator): ...
+
+class __log_softmax_backward_data_call:
+    @overload
+    def __call__(_op, grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
+    @overload
+    def __call__(_op, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+
+class __log_softmax_backward_data_operator(__log_softmax_backward_data_call, Operator): ...
+
 class _linear_default_operator(Operator):
     @overload
     def __call__(_op, input: A, weight: A, bias: A | None = None) -> A: ...
@@ -661,6 +708,16 @@ class _one_hot_operator(_one_hot_call, Operator): ...
 
 class _native_dropout_default_operator(Operator):
     def __call__(_op, input: A, p: float, train: bool | None) -> tuple[A, A]: ...
+
+class _native_dropout_backward_call:
+    @overload
+    def __call__(_op, grad_output: A, mask: A, scale: float) -> A: ...
+    @overload
+    def __call__(_op, grad_output: Tensor, mask: TensorLike, scale: float) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: NDArray[Any], mask: Tensor, scale: float) -> Tensor: ...
+
+class _native_dropout_backward_operator(_native_dropout_backward_call, Operator): ...
 
 class _dropout_call:
     def __call__(_op, input: A, p: float, train: bool) -> A: ...
@@ -1249,6 +1306,12 @@ class _log_softmax_packet(_log_softmax_packet_call):
 class __safe_softmax_packet(__safe_softmax_call, Packet):
     default: __safe_softmax_operator
 
+class __softmax_backward_data_packet(__softmax_backward_data_call, Packet):
+    default: __softmax_backward_data_operator
+
+class __log_softmax_backward_data_packet(__log_softmax_backward_data_call, Packet):
+    default: __log_softmax_backward_data_operator
+
 class _linear_packet_call(Packet):
     @overload
     def __call__(_op, input: A, weight: A, bias: A | None = None) -> A: ...
@@ -1331,6 +1394,9 @@ class _native_dropout_packet(Packet):
     def __call__(_op, input: A, p: float, train: bool | None) -> tuple[A, A]: ...
     @overload
     def __call__(_op, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
+
+class _native_dropout_backward_packet(_native_dropout_backward_call, Packet):
+    default: _native_dropout_backward_operator
 
 class _dropout_packet(_dropout_call, Packet):
     default: _dropout_operator
@@ -1681,12 +1747,15 @@ class Namespace:
     softmax: _softmax_packet
     log_softmax: _log_softmax_packet
     _safe_softmax: __safe_softmax_packet
+    _softmax_backward_data: __softmax_backward_data_packet
+    _log_softmax_backward_data: __log_softmax_backward_data_packet
     linear: _linear_packet
     bilinear: _bilinear_packet
     embedding: _embedding_packet
     embedding_renorm: _embedding_renorm_packet
     one_hot: _one_hot_packet
     native_dropout: _native_dropout_packet
+    native_dropout_backward: _native_dropout_backward_packet
     dropout: _dropout_packet
     dropout_: _dropout__packet
     feature_dropout: _feature_dropout_packet

@@ -5,20 +5,20 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find_some, 
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _native_layer_norm_default = declare(
     "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
     "Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 _native_layer_norm_out = declare(
     "native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *, "
     "Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_native_layer_norm = Overloaded(_native_layer_norm_default, _native_layer_norm_out)
+_native_layer_norm = declare.overloaded(_native_layer_norm_default)
 
 
 @function_of(_native_layer_norm, _native_layer_norm_default)
@@ -37,7 +37,6 @@ def native_layer_norm(
 _layer_norm = declare(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
     "bool cudnn_enable=True) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -56,10 +55,7 @@ def layer_norm(
     return find_some(_layer_norm, (input,), weight, bias)(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
 
-_rms_norm = declare(
-    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    "pt2_compliant_tag",
-)
+_rms_norm = declare("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor")
 
 
 @function_of(Overloaded(_rms_norm), _rms_norm)
@@ -74,8 +70,7 @@ def rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=None, eps=None,
 
 
 __fused_rms_norm = declare(
-    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-    "pt2_compliant_tag",
+    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)"
 )
 
 
@@ -93,14 +88,14 @@ def _fused_rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=NOT_GIVE
 _native_group_norm_default = declare(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
     "eps) -> (Tensor, Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 _native_group_norm_out = declare(
     "native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
     "float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_native_group_norm = Overloaded(_native_group_norm_default, _native_group_norm_out)
+_native_group_norm = declare.overloaded(_native_group_norm_default)
 
 
 @function_of(_native_group_norm, _native_group_norm_default)
@@ -133,7 +128,6 @@ def native_group_norm(
 _group_norm = declare(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
     "cudnn_enabled=True) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -154,7 +148,7 @@ __native_batch_norm_legit_functional = declare(
     "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
     "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
     "Tensor running_var_out)",
-    "generated pt2_compliant_tag",
+    "generated",
 )
 
 
@@ -188,31 +182,26 @@ def _native_batch_norm_legit_functional(
 __native_batch_norm_legit_no_stats = declare(
     "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
     "float eps) -> (Tensor, Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 __native_batch_norm_legit_no_stats_out = declare(
     "_native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
     "momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), "
     "Tensor(b!), Tensor(c!))",
-    "out pt2_compliant_tag",
+    "out",
 )
 __native_batch_norm_legit_default = declare(
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
     "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 __native_batch_norm_legit_out = declare(
     "_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
     "running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) "
     "save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-__native_batch_norm_legit = Overloaded(
-    __native_batch_norm_legit_default,
-    __native_batch_norm_legit_no_stats,
-    __native_batch_norm_legit_out,
-    __native_batch_norm_legit_no_stats_out,
-)
+__native_batch_norm_legit = declare.overloaded(__native_batch_norm_legit_default)
 
 
 @stub_of(__native_batch_norm_legit_no_stats)
@@ -255,17 +244,15 @@ def _native_batch_norm_legit(*args, **kwargs):
 __native_batch_norm_legit_no_training_default = declare(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
     "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 __native_batch_norm_legit_no_training_out = declare(
     "_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> "
     "(Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__native_batch_norm_legit_no_training = Overloaded(
-    __native_batch_norm_legit_no_training_default, __native_batch_norm_legit_no_training_out
-)
+__native_batch_norm_legit_no_training = declare.overloaded(__native_batch_norm_legit_no_training_default)
 
 
 @function_of(__native_batch_norm_legit_no_training, __native_batch_norm_legit_no_training_default)
@@ -295,15 +282,14 @@ def _native_batch_norm_legit_no_training(
 _native_batch_norm_default = declare(
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
     "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    "pt2_compliant_tag",
 )
 _native_batch_norm_out = declare(
     "native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> "
     "(Tensor(a!), Tensor(b!), Tensor(c!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_native_batch_norm = Overloaded(_native_batch_norm_default, _native_batch_norm_out)
+_native_batch_norm = declare.overloaded(_native_batch_norm_default)
 
 
 @function_of(_native_batch_norm, _native_batch_norm_default)
@@ -333,10 +319,40 @@ def native_batch_norm(
     )
 
 
+__batch_norm_with_update = declare(
+    "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+    "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+)
+
+
+@function_of(Overloaded(__batch_norm_with_update), __batch_norm_with_update)
+def _batch_norm_with_update(
+    input=NOT_GIVEN,
+    weight=NOT_GIVEN,
+    bias=NOT_GIVEN,
+    running_mean=NOT_GIVEN,
+    running_var=NOT_GIVEN,
+    momentum=NOT_GIVEN,
+    eps=NOT_GIVEN,
+    **named,
+):
+    if named:
+        return __batch_norm_with_update.call_given(
+            (input, weight, bias, running_mean, running_var, momentum, eps), named
+        )
+    if type(momentum) is not float:
+        momentum = __batch_norm_with_update.convert(5, momentum)
+    if type(eps) is not float:
+        eps = __batch_norm_with_update.convert(6, eps)
+    return find_some(__batch_norm_with_update, (input, running_mean, running_var), weight, bias)(
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
+
+
 _batch_norm = declare(
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
     "training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-    "maybe_aliasing_or_mutating pt2_compliant_tag",
+    "maybe_aliasing_or_mutating",
 )
 
 
@@ -373,7 +389,6 @@ def batch_norm(
 _instance_norm = declare(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
     "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -407,12 +422,7 @@ def instance_norm(
     )
 
 
-_renorm_default = declare("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", "pt2_compliant_tag")
-_renorm_out = declare(
-    "renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_renorm = Overloaded(_renorm_default, _renorm_out)
+_renorm, _renorm_default = declare.alone("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", out="out")
 
 
 @function_of(_renorm, _renorm_default)
@@ -428,9 +438,7 @@ def renorm(self=NOT_GIVEN, p=NOT_GIVEN, dim=NOT_GIVEN, maxnorm=NOT_GIVEN, **name
     return find1(_renorm_default, self)(self, p, dim, maxnorm)
 
 
-_renorm_ = declare(
-    "renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_renorm_ = declare("renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_renorm_), _renorm_)

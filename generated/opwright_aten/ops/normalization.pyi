@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
+    "_batch_norm_with_update",
     "_fused_rms_norm",
     "_native_batch_norm_legit",
     "_native_batch_norm_legit_functional",
@@ -507,6 +508,60 @@ def native_batch_norm(
     save_mean: A,
     save_invstd: A,
 ) -> tuple[A, A, A]: ...
+@overload
+def _batch_norm_with_update(
+    input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, momentum: float, eps: float
+) -> tuple[A, A, A, A]: ...
+@overload
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike,
+    running_var: TensorLike,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _batch_norm_with_update(
+    input: NDArray[Any],
+    weight: Tensor,
+    bias: TensorLike | None,
+    running_mean: TensorLike,
+    running_var: TensorLike,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _batch_norm_with_update(
+    input: NDArray[Any],
+    weight: NDArray[Any] | None,
+    bias: Tensor,
+    running_mean: TensorLike,
+    running_var: TensorLike,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _batch_norm_with_update(
+    input: NDArray[Any],
+    weight: NDArray[Any] | None,
+    bias: NDArray[Any] | None,
+    running_mean: Tensor,
+    running_var: TensorLike,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def _batch_norm_with_update(
+    input: NDArray[Any],
+    weight: NDArray[Any] | None,
+    bias: NDArray[Any] | None,
+    running_mean: NDArray[Any],
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 @overload
 def batch_norm(
     input: A,
@@ -1219,6 +1274,69 @@ class _native_batch_norm_out_operator(Operator):
         save_invstd: A,
     ) -> tuple[A, A, A]: ...
 
+class __batch_norm_with_update_call:
+    @overload
+    def __call__(
+        _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, momentum: float, eps: float
+    ) -> tuple[A, A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        input: Tensor,
+        weight: TensorLike | None,
+        bias: TensorLike | None,
+        running_mean: TensorLike,
+        running_var: TensorLike,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        input: NDArray[Any],
+        weight: Tensor,
+        bias: TensorLike | None,
+        running_mean: TensorLike,
+        running_var: TensorLike,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        input: NDArray[Any],
+        weight: NDArray[Any] | None,
+        bias: Tensor,
+        running_mean: TensorLike,
+        running_var: TensorLike,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        input: NDArray[Any],
+        weight: NDArray[Any] | None,
+        bias: NDArray[Any] | None,
+        running_mean: Tensor,
+        running_var: TensorLike,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        input: NDArray[Any],
+        weight: NDArray[Any] | None,
+        bias: NDArray[Any] | None,
+        running_mean: NDArray[Any],
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class __batch_norm_with_update_operator(__batch_norm_with_update_call, Operator): ...
+
 class _batch_norm_call:
     @overload
     def __call__(
@@ -1858,6 +1976,9 @@ class _native_batch_norm_packet(_native_batch_norm_packet_call):
     default: _native_batch_norm_default_operator
     out: _native_batch_norm_out_operator
 
+class __batch_norm_with_update_packet(__batch_norm_with_update_call, Packet):
+    default: __batch_norm_with_update_operator
+
 class _batch_norm_packet(_batch_norm_call, Packet):
     default: _batch_norm_operator
 
@@ -1890,6 +2011,7 @@ class Namespace:
     _native_batch_norm_legit: __native_batch_norm_legit_packet
     _native_batch_norm_legit_no_training: __native_batch_norm_legit_no_training_packet
     native_batch_norm: _native_batch_norm_packet
+    _batch_norm_with_update: __batch_norm_with_update_packet
     batch_norm: _batch_norm_packet
     instance_norm: _instance_norm_packet
     renorm: _renorm_packet

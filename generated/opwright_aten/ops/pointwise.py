@@ -19,24 +19,17 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_add_Tensor = declare(
-    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise pt2_compliant_tag"
-)
+_add_Tensor = declare("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise", out="out")
 _add_Scalar = declare(
-    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "core pointwise pt2_compliant_tag"
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "core pointwise",
+    out="Scalar_out",
+    out_tags="generated out",
 )
-_add_out = declare(
-    "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_add_Scalar_out = declare(
-    "add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_add = Overloaded(_add_Tensor, _add_Scalar, _add_out, _add_Scalar_out)
+_add = declare.overloaded(_add_Tensor)
 
 
 @stub_of(_add_Tensor)
@@ -69,21 +62,14 @@ def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_add, self, other)(self, other, alpha)
 
 
-_sub_Tensor = declare(
-    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise pt2_compliant_tag"
-)
+_sub_Tensor = declare("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise", out="out")
 _sub_Scalar = declare(
-    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "core pointwise pt2_compliant_tag"
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "core pointwise",
+    out="Scalar_out",
+    out_tags="generated out",
 )
-_sub_out = declare(
-    "sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_sub_Scalar_out = declare(
-    "sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_sub = Overloaded(_sub_Tensor, _sub_Scalar, _sub_out, _sub_Scalar_out)
+_sub = declare.overloaded(_sub_Tensor)
 
 
 @stub_of(_sub_Tensor)
@@ -116,19 +102,16 @@ def sub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_sub, self, other)(self, other, alpha)
 
 
-_rsub_Tensor = declare("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "pt2_compliant_tag")
+_rsub_Tensor = declare(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="Tensor_out", out_tags="generated out"
+)
 _rsub_Scalar = declare(
-    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "pointwise pt2_compliant_tag"
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "pointwise",
+    out="Scalar_out",
+    out_tags="generated out",
 )
-_rsub_Tensor_out = declare(
-    "rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_rsub_Scalar_out = declare(
-    "rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_rsub = Overloaded(_rsub_Tensor, _rsub_Scalar, _rsub_Tensor_out, _rsub_Scalar_out)
+_rsub = declare.overloaded(_rsub_Tensor)
 
 
 @stub_of(_rsub_Tensor)
@@ -161,15 +144,11 @@ def rsub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_rsub, self, other)(self, other, alpha)
 
 
-_mul_Tensor = declare("mul.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_mul_Scalar = declare("mul.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_mul_out = declare(
-    "mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_mul_Tensor = declare("mul.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
+_mul_Scalar = declare(
+    "mul.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out", out_tags="generated out"
 )
-_mul_Scalar_out = declare(
-    "mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_mul = Overloaded(_mul_Tensor, _mul_Scalar, _mul_out, _mul_Scalar_out)
+_mul = declare.overloaded(_mul_Tensor)
 
 
 @stub_of(_mul_Tensor)
@@ -196,38 +175,20 @@ def mul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_mul, self, other)(self, other)
 
 
-_div_Tensor = declare("div.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_div_Scalar = declare("div.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_div_Tensor_mode = declare(
-    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "core pointwise pt2_compliant_tag"
+_div_Tensor = declare("div.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
+_div_Scalar = declare(
+    "div.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out", out_tags="generated out"
 )
-_div_out_mode = declare(
-    "div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
+_div_Tensor_mode = declare(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "core pointwise", out="out_mode"
 )
 _div_Scalar_mode = declare(
-    "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "core pointwise pt2_compliant_tag"
+    "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    "core pointwise",
+    out="Scalar_mode_out",
+    out_tags="generated out",
 )
-_div_out = declare(
-    "div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_div_Scalar_out = declare(
-    "div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_div_Scalar_mode_out = declare(
-    "div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_div = Overloaded(
-    _div_Tensor,
-    _div_Tensor_mode,
-    _div_Scalar,
-    _div_Scalar_mode,
-    _div_out_mode,
-    _div_out,
-    _div_Scalar_out,
-    _div_Scalar_mode_out,
-)
+_div = declare.overloaded(_div_Tensor)
 
 
 @stub_of(_div_Tensor)
@@ -264,20 +225,14 @@ def div(*args, **kwargs):
 
 
 _div__Tensor_mode = declare(
-    "div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)", "inplace pointwise"
 )
-_div__Tensor = declare(
-    "div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_div__Scalar = declare(
-    "div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
+_div__Tensor = declare("div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_div__Scalar = declare("div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _div__Scalar_mode = declare(
-    "div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", "inplace pointwise"
 )
-_div_ = Overloaded(_div__Tensor_mode, _div__Tensor, _div__Scalar, _div__Scalar_mode)
+_div_ = declare.overloaded(_div__Tensor_mode)
 
 
 @stub_of(_div__Tensor_mode)
@@ -313,16 +268,11 @@ def div_(*args, **kwargs):
     return _div_.call(args, kwargs)
 
 
-_floor_divide_default = declare("floor_divide(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_floor_divide_out = declare(
-    "floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_floor_divide_default = declare("floor_divide(Tensor self, Tensor other) -> Tensor", out="out")
+_floor_divide_Scalar = declare(
+    "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out", out_tags="generated out"
 )
-_floor_divide_Scalar = declare("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_floor_divide_Scalar_out = declare(
-    "floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_floor_divide = Overloaded(_floor_divide_default, _floor_divide_Scalar, _floor_divide_out, _floor_divide_Scalar_out)
+_floor_divide = declare.overloaded(_floor_divide_default)
 
 
 @stub_of(_floor_divide_default)
@@ -349,13 +299,9 @@ def floor_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_floor_divide, self, other)(self, other)
 
 
-_floor_divide__Tensor = declare(
-    "floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_floor_divide__Scalar = declare(
-    "floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_floor_divide_ = Overloaded(_floor_divide__Tensor, _floor_divide__Scalar)
+_floor_divide__Tensor = declare("floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_floor_divide__Scalar = declare("floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_floor_divide_ = declare.overloaded(_floor_divide__Tensor)
 
 
 @stub_of(_floor_divide__Tensor)
@@ -382,31 +328,15 @@ def floor_divide_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_floor_divide_, self, other)(self, other)
 
 
-_remainder_Tensor = declare("remainder.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_remainder_Scalar = declare("remainder.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
+_remainder_Tensor = declare("remainder.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_remainder_Scalar = declare("remainder.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _remainder_Scalar_Tensor = declare(
-    "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "pointwise",
+    out="Scalar_Tensor_out",
+    out_tags="generated out",
 )
-_remainder_Tensor_out = declare(
-    "remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_remainder_Scalar_out = declare(
-    "remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_remainder_Scalar_Tensor_out = declare(
-    "remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_remainder = Overloaded(
-    _remainder_Tensor,
-    _remainder_Scalar,
-    _remainder_Scalar_Tensor,
-    _remainder_Tensor_out,
-    _remainder_Scalar_out,
-    _remainder_Scalar_Tensor_out,
-)
+_remainder = declare.overloaded(_remainder_Tensor)
 
 
 @stub_of(_remainder_Tensor)
@@ -432,8 +362,7 @@ def remainder_Scalar_Tensor(self, other):
 def remainder(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _remainder.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
@@ -444,26 +373,13 @@ def remainder(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _pow_Tensor_Tensor = declare(
-    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "core pointwise pt2_compliant_tag"
-)
-_pow_Tensor_Tensor_out = declare(
-    "pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
+    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "core pointwise", out="Tensor_Tensor_out"
 )
 _pow_Tensor_Scalar = declare(
-    "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "core pointwise pt2_compliant_tag"
+    "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "core pointwise", out="Tensor_Scalar_out"
 )
-_pow_Tensor_Scalar_out = declare(
-    "pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_pow_Scalar = declare("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "core pointwise pt2_compliant_tag")
-_pow_Scalar_out = declare(
-    "pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_pow = Overloaded(
-    _pow_Tensor_Tensor, _pow_Tensor_Scalar, _pow_Scalar, _pow_Tensor_Tensor_out, _pow_Tensor_Scalar_out, _pow_Scalar_out
-)
+_pow_Scalar = declare("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "core pointwise", out="Scalar_out")
+_pow = declare.overloaded(_pow_Tensor_Tensor)
 
 
 @stub_of(_pow_Tensor_Tensor)
@@ -489,8 +405,7 @@ def pow_Scalar(self, exponent):
 def pow(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
     if named:
         return _pow.call_given((self, exponent), named)
-    kind1 = type(self)
-    kind2 = type(exponent)
+    kind1, kind2 = type(self), type(exponent)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
@@ -500,13 +415,9 @@ def pow(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
     return find2(_pow, self, exponent)(self, exponent)
 
 
-_pow__Tensor = declare(
-    "pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_pow__Scalar = declare(
-    "pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_pow_ = Overloaded(_pow__Tensor, _pow__Scalar)
+_pow__Tensor = declare("pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "inplace pointwise")
+_pow__Scalar = declare("pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise")
+_pow_ = declare.overloaded(_pow__Tensor)
 
 
 @stub_of(_pow__Tensor)
@@ -533,11 +444,7 @@ def pow_(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
     return find2(_pow_, self, exponent)(self, exponent)
 
 
-_maximum_default = declare("maximum(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_maximum_out = declare(
-    "maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_maximum = Overloaded(_maximum_default, _maximum_out)
+_maximum, _maximum_default = declare.alone("maximum(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
 
 
 @function_of(_maximum, _maximum_default)
@@ -547,11 +454,7 @@ def maximum(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_maximum_default, self, other)(self, other)
 
 
-_minimum_default = declare("minimum(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_minimum_out = declare(
-    "minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_minimum = Overloaded(_minimum_default, _minimum_out)
+_minimum, _minimum_default = declare.alone("minimum(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
 
 
 @function_of(_minimum, _minimum_default)
@@ -561,11 +464,9 @@ def minimum(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_minimum_default, self, other)(self, other)
 
 
-_atan2_default = declare("atan2(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_atan2_out = declare(
-    "atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "core out pointwise pt2_compliant_tag"
+_atan2, _atan2_default = declare.alone(
+    "atan2(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out", out_tags="core out pointwise"
 )
-_atan2 = Overloaded(_atan2_default, _atan2_out)
 
 
 @function_of(_atan2, _atan2_default)
@@ -576,20 +477,12 @@ def atan2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _clamp_default = declare(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "core pointwise pt2_compliant_tag"
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "core pointwise", out="out"
 )
 _clamp_Tensor = declare(
-    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "core pointwise pt2_compliant_tag"
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "core pointwise", out="Tensor_out"
 )
-_clamp_out = declare(
-    "clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_clamp_Tensor_out = declare(
-    "clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_clamp = Overloaded(_clamp_default, _clamp_Tensor, _clamp_out, _clamp_Tensor_out)
+_clamp = declare.overloaded(_clamp_default)
 
 
 @stub_of(_clamp_default)
@@ -611,15 +504,9 @@ def clamp(*args, **kwargs):
     return _clamp.call(args, kwargs)
 
 
-_fmod_Tensor = declare("fmod.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag")
-_fmod_Scalar = declare("fmod.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise pt2_compliant_tag")
-_fmod_Tensor_out = declare(
-    "fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_fmod_Scalar_out = declare(
-    "fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_fmod = Overloaded(_fmod_Tensor, _fmod_Scalar, _fmod_Tensor_out, _fmod_Scalar_out)
+_fmod_Tensor = declare("fmod.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
+_fmod_Scalar = declare("fmod.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
+_fmod = declare.overloaded(_fmod_Tensor)
 
 
 @stub_of(_fmod_Tensor)
@@ -646,11 +533,7 @@ def fmod(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_fmod, self, other)(self, other)
 
 
-_fmax_default = declare("fmax(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_fmax_out = declare(
-    "fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_fmax = Overloaded(_fmax_default, _fmax_out)
+_fmax, _fmax_default = declare.alone("fmax(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_fmax, _fmax_default)
@@ -660,11 +543,7 @@ def fmax(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_fmax_default, self, other)(self, other)
 
 
-_fmin_default = declare("fmin(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_fmin_out = declare(
-    "fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_fmin = Overloaded(_fmin_default, _fmin_out)
+_fmin, _fmin_default = declare.alone("fmin(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_fmin, _fmin_default)
@@ -674,11 +553,7 @@ def fmin(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_fmin_default, self, other)(self, other)
 
 
-_hypot_default = declare("hypot(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_hypot_out = declare(
-    "hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_hypot = Overloaded(_hypot_default, _hypot_out)
+_hypot, _hypot_default = declare.alone("hypot(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_hypot, _hypot_default)
@@ -688,15 +563,9 @@ def hypot(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_hypot_default, self, other)(self, other)
 
 
-_copysign_Tensor = declare("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_copysign_Scalar = declare("copysign.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag")
-_copysign_out = declare(
-    "copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_copysign_Scalar_out = declare(
-    "copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_copysign = Overloaded(_copysign_Tensor, _copysign_Scalar, _copysign_out, _copysign_Scalar_out)
+_copysign_Tensor = declare("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
+_copysign_Scalar = declare("copysign.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out")
+_copysign = declare.overloaded(_copysign_Tensor)
 
 
 @stub_of(_copysign_Tensor)
@@ -723,11 +592,7 @@ def copysign(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_copysign, self, other)(self, other)
 
 
-_nextafter_default = declare("nextafter(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_nextafter_out = declare(
-    "nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_nextafter = Overloaded(_nextafter_default, _nextafter_out)
+_nextafter, _nextafter_default = declare.alone("nextafter(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_nextafter, _nextafter_default)
@@ -737,11 +602,9 @@ def nextafter(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_nextafter_default, self, other)(self, other)
 
 
-_heaviside_default = declare("heaviside(Tensor self, Tensor values) -> Tensor", "pointwise pt2_compliant_tag")
-_heaviside_out = declare(
-    "heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_heaviside, _heaviside_default = declare.alone(
+    "heaviside(Tensor self, Tensor values) -> Tensor", "pointwise", out="out"
 )
-_heaviside = Overloaded(_heaviside_default, _heaviside_out)
 
 
 @function_of(_heaviside, _heaviside_default)
@@ -751,11 +614,7 @@ def heaviside(self=NOT_GIVEN, values=NOT_GIVEN, **named):
     return find2(_heaviside_default, self, values)(self, values)
 
 
-_logaddexp_default = declare("logaddexp(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_logaddexp_out = declare(
-    "logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_logaddexp = Overloaded(_logaddexp_default, _logaddexp_out)
+_logaddexp, _logaddexp_default = declare.alone("logaddexp(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_logaddexp, _logaddexp_default)
@@ -765,11 +624,9 @@ def logaddexp(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logaddexp_default, self, other)(self, other)
 
 
-_logaddexp2_default = declare("logaddexp2(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_logaddexp2_out = declare(
-    "logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_logaddexp2, _logaddexp2_default = declare.alone(
+    "logaddexp2(Tensor self, Tensor other) -> Tensor", "pointwise", out="out"
 )
-_logaddexp2 = Overloaded(_logaddexp2_default, _logaddexp2_out)
 
 
 @function_of(_logaddexp2, _logaddexp2_default)
@@ -779,11 +636,7 @@ def logaddexp2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logaddexp2_default, self, other)(self, other)
 
 
-_gcd_default = declare("gcd(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_gcd_out = declare(
-    "gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_gcd = Overloaded(_gcd_default, _gcd_out)
+_gcd, _gcd_default = declare.alone("gcd(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_gcd, _gcd_default)
@@ -793,11 +646,7 @@ def gcd(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gcd_default, self, other)(self, other)
 
 
-_lcm_default = declare("lcm(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_lcm_out = declare(
-    "lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_lcm = Overloaded(_lcm_default, _lcm_out)
+_lcm, _lcm_default = declare.alone("lcm(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_lcm, _lcm_default)
@@ -807,15 +656,9 @@ def lcm(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_lcm_default, self, other)(self, other)
 
 
-_clamp_min_default = declare("clamp_min(Tensor self, Scalar min) -> Tensor", "pointwise pt2_compliant_tag")
-_clamp_min_Tensor = declare("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "pointwise pt2_compliant_tag")
-_clamp_min_out = declare(
-    "clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_clamp_min_Tensor_out = declare(
-    "clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_clamp_min = Overloaded(_clamp_min_Tensor, _clamp_min_default, _clamp_min_Tensor_out, _clamp_min_out)
+_clamp_min_default = declare("clamp_min(Tensor self, Scalar min) -> Tensor", "pointwise", out="out")
+_clamp_min_Tensor = declare("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "pointwise", out="Tensor_out")
+_clamp_min = declare.overloaded(_clamp_min_Tensor)
 
 
 @stub_of(_clamp_min_default)
@@ -842,15 +685,9 @@ def clamp_min(self=NOT_GIVEN, min=NOT_GIVEN, **named):
     return find2(_clamp_min, self, min)(self, min)
 
 
-_clamp_max_default = declare("clamp_max(Tensor self, Scalar max) -> Tensor", "pointwise pt2_compliant_tag")
-_clamp_max_Tensor = declare("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "pointwise pt2_compliant_tag")
-_clamp_max_out = declare(
-    "clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_clamp_max_Tensor_out = declare(
-    "clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_clamp_max = Overloaded(_clamp_max_Tensor, _clamp_max_default, _clamp_max_Tensor_out, _clamp_max_out)
+_clamp_max_default = declare("clamp_max(Tensor self, Scalar max) -> Tensor", "pointwise", out="out")
+_clamp_max_Tensor = declare("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "pointwise", out="Tensor_out")
+_clamp_max = declare.overloaded(_clamp_max_Tensor)
 
 
 @stub_of(_clamp_max_default)
@@ -877,17 +714,9 @@ def clamp_max(self=NOT_GIVEN, max=NOT_GIVEN, **named):
     return find2(_clamp_max, self, max)(self, max)
 
 
-_lerp_Scalar = declare("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "pointwise pt2_compliant_tag")
-_lerp_Tensor = declare("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "pointwise pt2_compliant_tag")
-_lerp_Scalar_out = declare(
-    "lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_lerp_Tensor_out = declare(
-    "lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_lerp = Overloaded(_lerp_Tensor, _lerp_Scalar, _lerp_Tensor_out, _lerp_Scalar_out)
+_lerp_Scalar = declare("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "pointwise", out="Scalar_out")
+_lerp_Tensor = declare("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "pointwise", out="Tensor_out")
+_lerp = declare.overloaded(_lerp_Tensor)
 
 
 @stub_of(_lerp_Scalar)
@@ -914,14 +743,9 @@ def lerp(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
     return find3(_lerp, self, end, weight)(self, end, weight)
 
 
-_addcmul_default = declare(
-    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise pt2_compliant_tag"
+_addcmul, _addcmul_default = declare.alone(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise", out="out"
 )
-_addcmul_out = declare(
-    "addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_addcmul = Overloaded(_addcmul_default, _addcmul_out)
 
 
 @function_of(_addcmul, _addcmul_default)
@@ -933,14 +757,9 @@ def addcmul(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **
     return find3(_addcmul_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
 
 
-_addcdiv_default = declare(
-    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise pt2_compliant_tag"
+_addcdiv, _addcdiv_default = declare.alone(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise", out="out"
 )
-_addcdiv_out = declare(
-    "addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_addcdiv = Overloaded(_addcdiv_default, _addcdiv_out)
 
 
 @function_of(_addcdiv, _addcdiv_default)
@@ -952,11 +771,7 @@ def addcdiv(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **
     return find3(_addcdiv_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
 
 
-_ldexp_Tensor = declare("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_ldexp_out = declare(
-    "ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_ldexp = Overloaded(_ldexp_Tensor, _ldexp_out)
+_ldexp, _ldexp_Tensor = declare.alone("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_ldexp, _ldexp_Tensor)
@@ -967,34 +782,15 @@ def ldexp(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _float_power_Tensor_Tensor = declare(
-    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pointwise pt2_compliant_tag"
-)
-_float_power_Tensor_Tensor_out = declare(
-    "float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pointwise", out="Tensor_Tensor_out"
 )
 _float_power_Tensor_Scalar = declare(
-    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "pointwise pt2_compliant_tag"
-)
-_float_power_Tensor_Scalar_out = declare(
-    "float_power.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
+    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "pointwise", out="Tensor_Scalar_out"
 )
 _float_power_Scalar = declare(
-    "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", "pointwise pt2_compliant_tag"
+    "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", "pointwise", out="Scalar_out"
 )
-_float_power_Scalar_out = declare(
-    "float_power.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_float_power = Overloaded(
-    _float_power_Tensor_Tensor,
-    _float_power_Tensor_Scalar,
-    _float_power_Scalar,
-    _float_power_Tensor_Tensor_out,
-    _float_power_Tensor_Scalar_out,
-    _float_power_Scalar_out,
-)
+_float_power = declare.overloaded(_float_power_Tensor_Tensor)
 
 
 @stub_of(_float_power_Tensor_Tensor)
@@ -1020,8 +816,7 @@ def float_power_Scalar(self, exponent):
 def float_power(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
     if named:
         return _float_power.call_given((self, exponent), named)
-    kind1 = type(self)
-    kind2 = type(exponent)
+    kind1, kind2 = type(self), type(exponent)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
@@ -1032,12 +827,12 @@ def float_power(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
 
 
 _float_power__Tensor = declare(
-    "float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "inplace pointwise"
 )
 _float_power__Scalar = declare(
-    "float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise"
 )
-_float_power_ = Overloaded(_float_power__Tensor, _float_power__Scalar)
+_float_power_ = declare.overloaded(_float_power__Tensor)
 
 
 @stub_of(_float_power__Tensor)
@@ -1065,21 +860,16 @@ def float_power_(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
 
 
 _where_self = declare(
-    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "core pointwise pt2_compliant_tag"
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    "core pointwise",
+    out="self_out",
+    out_tags="out",
 )
-_where_ScalarSelf = declare(
-    "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", "pt2_compliant_tag"
-)
-_where_ScalarOther = declare(
-    "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag"
-)
-_where_Scalar = declare("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", "pt2_compliant_tag")
-_where_default = declare("where(Tensor condition) -> Tensor[]", "pt2_compliant_tag")
-_where_self_out = declare(
-    "where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_where = Overloaded(_where_self, _where_ScalarSelf, _where_ScalarOther, _where_Scalar, _where_default, _where_self_out)
+_where_ScalarSelf = declare("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor")
+_where_ScalarOther = declare("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor")
+_where_Scalar = declare("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor")
+_where_default = declare("where(Tensor condition) -> Tensor[]")
+_where = declare.overloaded(_where_self)
 
 
 @stub_of(_where_self)
@@ -1125,12 +915,10 @@ def where(*args, **kwargs):
 
 
 _add__Tensor = declare(
-    "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
 )
-_add__Scalar = declare(
-    "add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_add_ = Overloaded(_add__Tensor, _add__Scalar)
+_add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
+_add_ = declare.overloaded(_add__Tensor)
 
 
 @stub_of(_add__Tensor)
@@ -1164,12 +952,10 @@ def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
 
 
 _sub__Tensor = declare(
-    "sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
 )
-_sub__Scalar = declare(
-    "sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_sub_ = Overloaded(_sub__Tensor, _sub__Scalar)
+_sub__Scalar = declare("sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
+_sub_ = declare.overloaded(_sub__Tensor)
 
 
 @stub_of(_sub__Tensor)
@@ -1202,13 +988,9 @@ def sub_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_sub_, self, other)(self, other, alpha)
 
 
-_mul__Tensor = declare(
-    "mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_mul__Scalar = declare(
-    "mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_mul_ = Overloaded(_mul__Tensor, _mul__Scalar)
+_mul__Tensor = declare("mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_mul__Scalar = declare("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_mul_ = declare.overloaded(_mul__Tensor)
 
 
 @stub_of(_mul__Tensor)
@@ -1235,13 +1017,9 @@ def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_mul_, self, other)(self, other)
 
 
-_remainder__Tensor = declare(
-    "remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_remainder__Scalar = declare(
-    "remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_remainder_ = Overloaded(_remainder__Tensor, _remainder__Scalar)
+_remainder__Tensor = declare("remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_remainder__Scalar = declare("remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_remainder_ = declare.overloaded(_remainder__Tensor)
 
 
 @stub_of(_remainder__Tensor)
@@ -1268,7 +1046,7 @@ def remainder_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_remainder_, self, other)(self, other)
 
 
-_atan2_ = declare("atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_atan2_ = declare("atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_atan2_), _atan2_)
@@ -1279,13 +1057,12 @@ def atan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _clamp__default = declare(
-    "clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
+    "clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise"
 )
 _clamp__Tensor = declare(
-    "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
 )
-_clamp_ = Overloaded(_clamp__default, _clamp__Tensor)
+_clamp_ = declare.overloaded(_clamp__default)
 
 
 @stub_of(_clamp__default)
@@ -1307,13 +1084,9 @@ def clamp_(*args, **kwargs):
     return _clamp_.call(args, kwargs)
 
 
-_fmod__Tensor = declare(
-    "fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_fmod__Scalar = declare(
-    "fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_fmod_ = Overloaded(_fmod__Tensor, _fmod__Scalar)
+_fmod__Tensor = declare("fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_fmod__Scalar = declare("fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_fmod_ = declare.overloaded(_fmod__Tensor)
 
 
 @stub_of(_fmod__Tensor)
@@ -1340,7 +1113,7 @@ def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_fmod_, self, other)(self, other)
 
 
-_hypot_ = declare("hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_hypot_ = declare("hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_hypot_), _hypot_)
@@ -1350,13 +1123,9 @@ def hypot_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_hypot_, self, other)(self, other)
 
 
-_copysign__Tensor = declare(
-    "copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_copysign__Scalar = declare(
-    "copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_copysign_ = Overloaded(_copysign__Tensor, _copysign__Scalar)
+_copysign__Tensor = declare("copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_copysign__Scalar = declare("copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_copysign_ = declare.overloaded(_copysign__Tensor)
 
 
 @stub_of(_copysign__Tensor)
@@ -1383,7 +1152,7 @@ def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_copysign_, self, other)(self, other)
 
 
-_nextafter_ = declare("nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_nextafter_ = declare("nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_nextafter_), _nextafter_)
@@ -1393,7 +1162,7 @@ def nextafter_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_nextafter_, self, other)(self, other)
 
 
-_heaviside_ = declare("heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_heaviside_ = declare("heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_heaviside_), _heaviside_)
@@ -1403,7 +1172,7 @@ def heaviside_(self=NOT_GIVEN, values=NOT_GIVEN, **named):
     return find2(_heaviside_, self, values)(self, values)
 
 
-_gcd_ = declare("gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_gcd_ = declare("gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_gcd_), _gcd_)
@@ -1413,7 +1182,7 @@ def gcd_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gcd_, self, other)(self, other)
 
 
-_lcm_ = declare("lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pt2_compliant_tag")
+_lcm_ = declare("lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_lcm_), _lcm_)
@@ -1423,13 +1192,9 @@ def lcm_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_lcm_, self, other)(self, other)
 
 
-_clamp_min__default = declare(
-    "clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_clamp_min__Tensor = declare(
-    "clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_clamp_min_ = Overloaded(_clamp_min__Tensor, _clamp_min__default)
+_clamp_min__default = declare("clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", "inplace pointwise")
+_clamp_min__Tensor = declare("clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", "inplace pointwise")
+_clamp_min_ = declare.overloaded(_clamp_min__Tensor)
 
 
 @stub_of(_clamp_min__default)
@@ -1456,13 +1221,9 @@ def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, **named):
     return find2(_clamp_min_, self, min)(self, min)
 
 
-_clamp_max__default = declare(
-    "clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_clamp_max__Tensor = declare(
-    "clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_clamp_max_ = Overloaded(_clamp_max__Tensor, _clamp_max__default)
+_clamp_max__default = declare("clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", "inplace pointwise")
+_clamp_max__Tensor = declare("clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", "inplace pointwise")
+_clamp_max_ = declare.overloaded(_clamp_max__Tensor)
 
 
 @stub_of(_clamp_max__default)
@@ -1489,13 +1250,9 @@ def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, **named):
     return find2(_clamp_max_, self, max)(self, max)
 
 
-_lerp__Scalar = declare(
-    "lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_lerp__Tensor = declare(
-    "lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_lerp_ = Overloaded(_lerp__Tensor, _lerp__Scalar)
+_lerp__Scalar = declare("lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", "inplace pointwise")
+_lerp__Tensor = declare("lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)", "inplace pointwise")
+_lerp_ = declare.overloaded(_lerp__Tensor)
 
 
 @stub_of(_lerp__Scalar)
@@ -1523,8 +1280,7 @@ def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
 
 
 _addcmul_ = declare(
-    "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
 )
 
 
@@ -1538,8 +1294,7 @@ def addcmul_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, *
 
 
 _addcdiv_ = declare(
-    "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
-    "inplace pointwise pt2_compliant_tag",
+    "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
 )
 
 
@@ -1552,7 +1307,7 @@ def addcdiv_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, *
     return find3(_addcdiv_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
 
 
-_ldexp_ = declare("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_ldexp_ = declare("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_ldexp_), _ldexp_)

@@ -3,42 +3,23 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, find2, function_of, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _special_chebyshev_polynomial_t_default = declare(
-    "special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_chebyshev_polynomial_t_x_scalar = declare(
-    "special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_chebyshev_polynomial_t_n_scalar = declare(
-    "special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_chebyshev_polynomial_t_out = declare(
-    "special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_t_x_scalar_out = declare(
-    "special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_t_n_scalar_out = declare(
-    "special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_t = Overloaded(
-    _special_chebyshev_polynomial_t_default,
-    _special_chebyshev_polynomial_t_x_scalar,
-    _special_chebyshev_polynomial_t_n_scalar,
-    _special_chebyshev_polynomial_t_out,
-    _special_chebyshev_polynomial_t_x_scalar_out,
-    _special_chebyshev_polynomial_t_n_scalar_out,
-)
+_special_chebyshev_polynomial_t = declare.overloaded(_special_chebyshev_polynomial_t_default)
 
 
 @stub_of(_special_chebyshev_polynomial_t_default)
@@ -64,8 +45,7 @@ def special_chebyshev_polynomial_t_n_scalar(x, n):
 def special_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_chebyshev_polynomial_t.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_chebyshev_polynomial_t_x_scalar(x, n)
@@ -76,34 +56,15 @@ def special_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_chebyshev_polynomial_u_default = declare(
-    "special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_chebyshev_polynomial_u_x_scalar = declare(
-    "special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_chebyshev_polynomial_u_n_scalar = declare(
-    "special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_chebyshev_polynomial_u_out = declare(
-    "special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_u_x_scalar_out = declare(
-    "special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_u_n_scalar_out = declare(
-    "special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_u = Overloaded(
-    _special_chebyshev_polynomial_u_default,
-    _special_chebyshev_polynomial_u_x_scalar,
-    _special_chebyshev_polynomial_u_n_scalar,
-    _special_chebyshev_polynomial_u_out,
-    _special_chebyshev_polynomial_u_x_scalar_out,
-    _special_chebyshev_polynomial_u_n_scalar_out,
-)
+_special_chebyshev_polynomial_u = declare.overloaded(_special_chebyshev_polynomial_u_default)
 
 
 @stub_of(_special_chebyshev_polynomial_u_default)
@@ -129,8 +90,7 @@ def special_chebyshev_polynomial_u_n_scalar(x, n):
 def special_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_chebyshev_polynomial_u.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_chebyshev_polynomial_u_x_scalar(x, n)
@@ -141,34 +101,15 @@ def special_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_chebyshev_polynomial_v_default = declare(
-    "special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_chebyshev_polynomial_v_x_scalar = declare(
-    "special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_chebyshev_polynomial_v_n_scalar = declare(
-    "special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_chebyshev_polynomial_v_out = declare(
-    "special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_v_x_scalar_out = declare(
-    "special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_v_n_scalar_out = declare(
-    "special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_v = Overloaded(
-    _special_chebyshev_polynomial_v_default,
-    _special_chebyshev_polynomial_v_x_scalar,
-    _special_chebyshev_polynomial_v_n_scalar,
-    _special_chebyshev_polynomial_v_out,
-    _special_chebyshev_polynomial_v_x_scalar_out,
-    _special_chebyshev_polynomial_v_n_scalar_out,
-)
+_special_chebyshev_polynomial_v = declare.overloaded(_special_chebyshev_polynomial_v_default)
 
 
 @stub_of(_special_chebyshev_polynomial_v_default)
@@ -194,8 +135,7 @@ def special_chebyshev_polynomial_v_n_scalar(x, n):
 def special_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_chebyshev_polynomial_v.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_chebyshev_polynomial_v_x_scalar(x, n)
@@ -206,34 +146,15 @@ def special_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_chebyshev_polynomial_w_default = declare(
-    "special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_chebyshev_polynomial_w_x_scalar = declare(
-    "special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_chebyshev_polynomial_w_n_scalar = declare(
-    "special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_chebyshev_polynomial_w_out = declare(
-    "special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_w_x_scalar_out = declare(
-    "special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_w_n_scalar_out = declare(
-    "special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_chebyshev_polynomial_w = Overloaded(
-    _special_chebyshev_polynomial_w_default,
-    _special_chebyshev_polynomial_w_x_scalar,
-    _special_chebyshev_polynomial_w_n_scalar,
-    _special_chebyshev_polynomial_w_out,
-    _special_chebyshev_polynomial_w_x_scalar_out,
-    _special_chebyshev_polynomial_w_n_scalar_out,
-)
+_special_chebyshev_polynomial_w = declare.overloaded(_special_chebyshev_polynomial_w_default)
 
 
 @stub_of(_special_chebyshev_polynomial_w_default)
@@ -259,8 +180,7 @@ def special_chebyshev_polynomial_w_n_scalar(x, n):
 def special_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_chebyshev_polynomial_w.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_chebyshev_polynomial_w_x_scalar(x, n)
@@ -271,34 +191,15 @@ def special_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_shifted_chebyshev_polynomial_t_default = declare(
-    "special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_shifted_chebyshev_polynomial_t_x_scalar = declare(
-    "special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_t_n_scalar = declare(
-    "special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_shifted_chebyshev_polynomial_t_out = declare(
-    "special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_t_x_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_t_n_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_t = Overloaded(
-    _special_shifted_chebyshev_polynomial_t_default,
-    _special_shifted_chebyshev_polynomial_t_x_scalar,
-    _special_shifted_chebyshev_polynomial_t_n_scalar,
-    _special_shifted_chebyshev_polynomial_t_out,
-    _special_shifted_chebyshev_polynomial_t_x_scalar_out,
-    _special_shifted_chebyshev_polynomial_t_n_scalar_out,
-)
+_special_shifted_chebyshev_polynomial_t = declare.overloaded(_special_shifted_chebyshev_polynomial_t_default)
 
 
 @stub_of(_special_shifted_chebyshev_polynomial_t_default)
@@ -324,8 +225,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar(x, n):
 def special_shifted_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_shifted_chebyshev_polynomial_t.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_shifted_chebyshev_polynomial_t_x_scalar(x, n)
@@ -336,34 +236,15 @@ def special_shifted_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_shifted_chebyshev_polynomial_u_default = declare(
-    "special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_shifted_chebyshev_polynomial_u_x_scalar = declare(
-    "special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_u_n_scalar = declare(
-    "special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_shifted_chebyshev_polynomial_u_out = declare(
-    "special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_u_x_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_u_n_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_u = Overloaded(
-    _special_shifted_chebyshev_polynomial_u_default,
-    _special_shifted_chebyshev_polynomial_u_x_scalar,
-    _special_shifted_chebyshev_polynomial_u_n_scalar,
-    _special_shifted_chebyshev_polynomial_u_out,
-    _special_shifted_chebyshev_polynomial_u_x_scalar_out,
-    _special_shifted_chebyshev_polynomial_u_n_scalar_out,
-)
+_special_shifted_chebyshev_polynomial_u = declare.overloaded(_special_shifted_chebyshev_polynomial_u_default)
 
 
 @stub_of(_special_shifted_chebyshev_polynomial_u_default)
@@ -389,8 +270,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar(x, n):
 def special_shifted_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_shifted_chebyshev_polynomial_u.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_shifted_chebyshev_polynomial_u_x_scalar(x, n)
@@ -401,34 +281,15 @@ def special_shifted_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_shifted_chebyshev_polynomial_v_default = declare(
-    "special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_shifted_chebyshev_polynomial_v_x_scalar = declare(
-    "special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_v_n_scalar = declare(
-    "special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_shifted_chebyshev_polynomial_v_out = declare(
-    "special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_v_x_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_v_n_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_v = Overloaded(
-    _special_shifted_chebyshev_polynomial_v_default,
-    _special_shifted_chebyshev_polynomial_v_x_scalar,
-    _special_shifted_chebyshev_polynomial_v_n_scalar,
-    _special_shifted_chebyshev_polynomial_v_out,
-    _special_shifted_chebyshev_polynomial_v_x_scalar_out,
-    _special_shifted_chebyshev_polynomial_v_n_scalar_out,
-)
+_special_shifted_chebyshev_polynomial_v = declare.overloaded(_special_shifted_chebyshev_polynomial_v_default)
 
 
 @stub_of(_special_shifted_chebyshev_polynomial_v_default)
@@ -454,8 +315,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar(x, n):
 def special_shifted_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_shifted_chebyshev_polynomial_v.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_shifted_chebyshev_polynomial_v_x_scalar(x, n)
@@ -466,34 +326,15 @@ def special_shifted_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_shifted_chebyshev_polynomial_w_default = declare(
-    "special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_shifted_chebyshev_polynomial_w_x_scalar = declare(
-    "special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_w_n_scalar = declare(
-    "special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_shifted_chebyshev_polynomial_w_out = declare(
-    "special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_w_x_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_w_n_scalar_out = declare(
-    "special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_shifted_chebyshev_polynomial_w = Overloaded(
-    _special_shifted_chebyshev_polynomial_w_default,
-    _special_shifted_chebyshev_polynomial_w_x_scalar,
-    _special_shifted_chebyshev_polynomial_w_n_scalar,
-    _special_shifted_chebyshev_polynomial_w_out,
-    _special_shifted_chebyshev_polynomial_w_x_scalar_out,
-    _special_shifted_chebyshev_polynomial_w_n_scalar_out,
-)
+_special_shifted_chebyshev_polynomial_w = declare.overloaded(_special_shifted_chebyshev_polynomial_w_default)
 
 
 @stub_of(_special_shifted_chebyshev_polynomial_w_default)
@@ -519,8 +360,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar(x, n):
 def special_shifted_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_shifted_chebyshev_polynomial_w.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_shifted_chebyshev_polynomial_w_x_scalar(x, n)
@@ -531,34 +371,15 @@ def special_shifted_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_hermite_polynomial_h_default = declare(
-    "special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_hermite_polynomial_h_x_scalar = declare(
-    "special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_hermite_polynomial_h_n_scalar = declare(
-    "special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_hermite_polynomial_h_out = declare(
-    "special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_h_x_scalar_out = declare(
-    "special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_h_n_scalar_out = declare(
-    "special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_h = Overloaded(
-    _special_hermite_polynomial_h_default,
-    _special_hermite_polynomial_h_x_scalar,
-    _special_hermite_polynomial_h_n_scalar,
-    _special_hermite_polynomial_h_out,
-    _special_hermite_polynomial_h_x_scalar_out,
-    _special_hermite_polynomial_h_n_scalar_out,
-)
+_special_hermite_polynomial_h = declare.overloaded(_special_hermite_polynomial_h_default)
 
 
 @stub_of(_special_hermite_polynomial_h_default)
@@ -584,8 +405,7 @@ def special_hermite_polynomial_h_n_scalar(x, n):
 def special_hermite_polynomial_h(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_hermite_polynomial_h.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_hermite_polynomial_h_x_scalar(x, n)
@@ -596,34 +416,15 @@ def special_hermite_polynomial_h(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_hermite_polynomial_he_default = declare(
-    "special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_hermite_polynomial_he_x_scalar = declare(
-    "special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_hermite_polynomial_he_n_scalar = declare(
-    "special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_hermite_polynomial_he_out = declare(
-    "special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_he_x_scalar_out = declare(
-    "special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_he_n_scalar_out = declare(
-    "special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_hermite_polynomial_he = Overloaded(
-    _special_hermite_polynomial_he_default,
-    _special_hermite_polynomial_he_x_scalar,
-    _special_hermite_polynomial_he_n_scalar,
-    _special_hermite_polynomial_he_out,
-    _special_hermite_polynomial_he_x_scalar_out,
-    _special_hermite_polynomial_he_n_scalar_out,
-)
+_special_hermite_polynomial_he = declare.overloaded(_special_hermite_polynomial_he_default)
 
 
 @stub_of(_special_hermite_polynomial_he_default)
@@ -649,8 +450,7 @@ def special_hermite_polynomial_he_n_scalar(x, n):
 def special_hermite_polynomial_he(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_hermite_polynomial_he.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_hermite_polynomial_he_x_scalar(x, n)
@@ -661,34 +461,15 @@ def special_hermite_polynomial_he(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_laguerre_polynomial_l_default = declare(
-    "special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_laguerre_polynomial_l_x_scalar = declare(
-    "special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_laguerre_polynomial_l_n_scalar = declare(
-    "special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_laguerre_polynomial_l_out = declare(
-    "special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_laguerre_polynomial_l_x_scalar_out = declare(
-    "special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_laguerre_polynomial_l_n_scalar_out = declare(
-    "special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_laguerre_polynomial_l = Overloaded(
-    _special_laguerre_polynomial_l_default,
-    _special_laguerre_polynomial_l_x_scalar,
-    _special_laguerre_polynomial_l_n_scalar,
-    _special_laguerre_polynomial_l_out,
-    _special_laguerre_polynomial_l_x_scalar_out,
-    _special_laguerre_polynomial_l_n_scalar_out,
-)
+_special_laguerre_polynomial_l = declare.overloaded(_special_laguerre_polynomial_l_default)
 
 
 @stub_of(_special_laguerre_polynomial_l_default)
@@ -714,8 +495,7 @@ def special_laguerre_polynomial_l_n_scalar(x, n):
 def special_laguerre_polynomial_l(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_laguerre_polynomial_l.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_laguerre_polynomial_l_x_scalar(x, n)
@@ -726,34 +506,15 @@ def special_laguerre_polynomial_l(x=NOT_GIVEN, n=NOT_GIVEN, **named):
 
 
 _special_legendre_polynomial_p_default = declare(
-    "special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
 )
 _special_legendre_polynomial_p_x_scalar = declare(
-    "special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", "pointwise", out="x_scalar_out"
 )
 _special_legendre_polynomial_p_n_scalar = declare(
-    "special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
-_special_legendre_polynomial_p_out = declare(
-    "special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_legendre_polynomial_p_x_scalar_out = declare(
-    "special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_legendre_polynomial_p_n_scalar_out = declare(
-    "special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_legendre_polynomial_p = Overloaded(
-    _special_legendre_polynomial_p_default,
-    _special_legendre_polynomial_p_x_scalar,
-    _special_legendre_polynomial_p_n_scalar,
-    _special_legendre_polynomial_p_out,
-    _special_legendre_polynomial_p_x_scalar_out,
-    _special_legendre_polynomial_p_n_scalar_out,
-)
+_special_legendre_polynomial_p = declare.overloaded(_special_legendre_polynomial_p_default)
 
 
 @stub_of(_special_legendre_polynomial_p_default)
@@ -779,8 +540,7 @@ def special_legendre_polynomial_p_n_scalar(x, n):
 def special_legendre_polynomial_p(x=NOT_GIVEN, n=NOT_GIVEN, **named):
     if named:
         return _special_legendre_polynomial_p.call_given((x, n), named)
-    kind1 = type(x)
-    kind2 = type(n)
+    kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_legendre_polynomial_p_x_scalar(x, n)

@@ -5,20 +5,20 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find2, find
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _max_pool2d_with_indices_default = declare(
     "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
     "bool ceil_mode=False) -> (Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 _max_pool2d_with_indices_out = declare(
     "max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
     "dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_max_pool2d_with_indices = Overloaded(_max_pool2d_with_indices_default, _max_pool2d_with_indices_out)
+_max_pool2d_with_indices = declare.overloaded(_max_pool2d_with_indices_default)
 
 
 @function_of(_max_pool2d_with_indices, _max_pool2d_with_indices_default)
@@ -43,14 +43,14 @@ def max_pool2d_with_indices(
 _max_pool3d_with_indices_default = declare(
     "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
     "bool ceil_mode=False) -> (Tensor, Tensor)",
-    "core pt2_compliant_tag",
+    "core",
 )
 _max_pool3d_with_indices_out = declare(
     "max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
     "dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_max_pool3d_with_indices = Overloaded(_max_pool3d_with_indices_default, _max_pool3d_with_indices_out)
+_max_pool3d_with_indices = declare.overloaded(_max_pool3d_with_indices_default)
 
 
 @function_of(_max_pool3d_with_indices, _max_pool3d_with_indices_default)
@@ -75,7 +75,6 @@ def max_pool3d_with_indices(
 _max_pool1d_with_indices = declare(
     "max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, "
     "bool ceil_mode=False) -> (Tensor, Tensor)",
-    "pt2_compliant_tag",
 )
 
 
@@ -101,7 +100,6 @@ def max_pool1d_with_indices(
 _max_pool1d = declare(
     "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool "
     "ceil_mode=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -125,7 +123,6 @@ def max_pool1d(self=NOT_GIVEN, kernel_size=NOT_GIVEN, stride=(), padding=(0,), d
 _max_pool2d = declare(
     "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
     "ceil_mode=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -151,7 +148,6 @@ def max_pool2d(
 _max_pool3d = declare(
     "max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
     "ceil_mode=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 
@@ -174,17 +170,12 @@ def max_pool3d(
     return find1(_max_pool3d, self)(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-_avg_pool2d_default = declare(
+_avg_pool2d, _avg_pool2d_default = declare.alone(
     "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True, int? divisor_override=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
 )
-_avg_pool2d_out = declare(
-    "avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
-    "count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_avg_pool2d = Overloaded(_avg_pool2d_default, _avg_pool2d_out)
 
 
 @function_of(_avg_pool2d, _avg_pool2d_default)
@@ -219,17 +210,12 @@ def avg_pool2d(
     )
 
 
-_avg_pool3d_default = declare(
+_avg_pool3d, _avg_pool3d_default = declare.alone(
     "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True, int? divisor_override=None) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
 )
-_avg_pool3d_out = declare(
-    "avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
-    "count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_avg_pool3d = Overloaded(_avg_pool3d_default, _avg_pool3d_out)
 
 
 @function_of(_avg_pool3d, _avg_pool3d_default)
@@ -264,17 +250,13 @@ def avg_pool3d(
     )
 
 
-_avg_pool1d_default = declare(
+_avg_pool1d, _avg_pool1d_default = declare.alone(
     "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_avg_pool1d_out = declare(
-    "avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
-    "count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_avg_pool1d = Overloaded(_avg_pool1d_default, _avg_pool1d_out)
 
 
 @function_of(_avg_pool1d, _avg_pool1d_default)
@@ -296,14 +278,9 @@ def avg_pool1d(
     return find1(_avg_pool1d_default, self)(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-__adaptive_avg_pool2d_default = declare(
-    "_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", "core pt2_compliant_tag"
+__adaptive_avg_pool2d, __adaptive_avg_pool2d_default = declare.alone(
+    "_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", "core", out="out", out_tags="generated out"
 )
-__adaptive_avg_pool2d_out = declare(
-    "_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-__adaptive_avg_pool2d = Overloaded(__adaptive_avg_pool2d_default, __adaptive_avg_pool2d_out)
 
 
 @function_of(__adaptive_avg_pool2d, __adaptive_avg_pool2d_default)
@@ -315,14 +292,9 @@ def _adaptive_avg_pool2d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(__adaptive_avg_pool2d_default, self)(self, output_size)
 
 
-__adaptive_avg_pool3d_default = declare(
-    "_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", "core pt2_compliant_tag"
+__adaptive_avg_pool3d, __adaptive_avg_pool3d_default = declare.alone(
+    "_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", "core", out="out", out_tags="generated out"
 )
-__adaptive_avg_pool3d_out = declare(
-    "_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-__adaptive_avg_pool3d = Overloaded(__adaptive_avg_pool3d_default, __adaptive_avg_pool3d_out)
 
 
 @function_of(__adaptive_avg_pool3d, __adaptive_avg_pool3d_default)
@@ -334,14 +306,9 @@ def _adaptive_avg_pool3d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(__adaptive_avg_pool3d_default, self)(self, output_size)
 
 
-_adaptive_avg_pool1d_default = declare(
-    "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", "core pt2_compliant_tag"
+_adaptive_avg_pool1d, _adaptive_avg_pool1d_default = declare.alone(
+    "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_adaptive_avg_pool1d_out = declare(
-    "adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_adaptive_avg_pool1d = Overloaded(_adaptive_avg_pool1d_default, _adaptive_avg_pool1d_out)
 
 
 @function_of(_adaptive_avg_pool1d, _adaptive_avg_pool1d_default)
@@ -353,14 +320,9 @@ def adaptive_avg_pool1d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_avg_pool1d_default, self)(self, output_size)
 
 
-_adaptive_avg_pool2d_default_ = declare(
-    "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", "pt2_compliant_tag"
+_adaptive_avg_pool2d_, _adaptive_avg_pool2d_default_ = declare.alone(
+    "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", out="out"
 )
-_adaptive_avg_pool2d_out_ = declare(
-    "adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_adaptive_avg_pool2d_ = Overloaded(_adaptive_avg_pool2d_default_, _adaptive_avg_pool2d_out_)
 
 
 @function_of(_adaptive_avg_pool2d_, _adaptive_avg_pool2d_default_)
@@ -372,14 +334,9 @@ def adaptive_avg_pool2d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_avg_pool2d_default_, self)(self, output_size)
 
 
-_adaptive_avg_pool3d_default_ = declare(
-    "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", "pt2_compliant_tag"
+_adaptive_avg_pool3d_, _adaptive_avg_pool3d_default_ = declare.alone(
+    "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", out="out"
 )
-_adaptive_avg_pool3d_out_ = declare(
-    "adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_adaptive_avg_pool3d_ = Overloaded(_adaptive_avg_pool3d_default_, _adaptive_avg_pool3d_out_)
 
 
 @function_of(_adaptive_avg_pool3d_, _adaptive_avg_pool3d_default_)
@@ -391,15 +348,13 @@ def adaptive_avg_pool3d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_avg_pool3d_default_, self)(self, output_size)
 
 
-_adaptive_max_pool2d_default = declare(
-    "adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", "pt2_compliant_tag"
-)
+_adaptive_max_pool2d_default = declare("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)")
 _adaptive_max_pool2d_out = declare(
     "adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), "
     "Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_adaptive_max_pool2d = Overloaded(_adaptive_max_pool2d_default, _adaptive_max_pool2d_out)
+_adaptive_max_pool2d = declare.overloaded(_adaptive_max_pool2d_default)
 
 
 @function_of(_adaptive_max_pool2d, _adaptive_max_pool2d_default)
@@ -411,15 +366,13 @@ def adaptive_max_pool2d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_max_pool2d_default, self)(self, output_size)
 
 
-_adaptive_max_pool3d_default = declare(
-    "adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", "pt2_compliant_tag"
-)
+_adaptive_max_pool3d_default = declare("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)")
 _adaptive_max_pool3d_out = declare(
     "adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), "
     "Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_adaptive_max_pool3d = Overloaded(_adaptive_max_pool3d_default, _adaptive_max_pool3d_out)
+_adaptive_max_pool3d = declare.overloaded(_adaptive_max_pool3d_default)
 
 
 @function_of(_adaptive_max_pool3d, _adaptive_max_pool3d_default)
@@ -431,9 +384,7 @@ def adaptive_max_pool3d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_max_pool3d_default, self)(self, output_size)
 
 
-_adaptive_max_pool1d = declare(
-    "adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", "pt2_compliant_tag"
-)
+_adaptive_max_pool1d = declare("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
 
 
 @function_of(Overloaded(_adaptive_max_pool1d), _adaptive_max_pool1d)
@@ -445,14 +396,9 @@ def adaptive_max_pool1d(self=NOT_GIVEN, output_size=NOT_GIVEN, **named):
     return find1(_adaptive_max_pool1d, self)(self, output_size)
 
 
-_max_unpool2d_default = declare(
-    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", "pt2_compliant_tag"
+_max_unpool2d, _max_unpool2d_default = declare.alone(
+    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", out="out"
 )
-_max_unpool2d_out = declare(
-    "max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_max_unpool2d = Overloaded(_max_unpool2d_default, _max_unpool2d_out)
 
 
 @function_of(_max_unpool2d, _max_unpool2d_default)
@@ -464,16 +410,10 @@ def max_unpool2d(self=NOT_GIVEN, indices=NOT_GIVEN, output_size=NOT_GIVEN, **nam
     return find2(_max_unpool2d_default, self, indices)(self, indices, output_size)
 
 
-_max_unpool3d_default = declare(
+_max_unpool3d, _max_unpool3d_default = declare.alone(
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
-_max_unpool3d_out = declare(
-    "max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_max_unpool3d = Overloaded(_max_unpool3d_default, _max_unpool3d_out)
 
 
 @function_of(_max_unpool3d, _max_unpool3d_default)
@@ -494,14 +434,13 @@ def max_unpool3d(
 _fractional_max_pool2d_default = declare(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, "
     "Tensor)",
-    "pt2_compliant_tag",
 )
 _fractional_max_pool2d_output = declare(
     "fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *, "
     "Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_fractional_max_pool2d = Overloaded(_fractional_max_pool2d_default, _fractional_max_pool2d_output)
+_fractional_max_pool2d = declare.overloaded(_fractional_max_pool2d_default)
 
 
 @function_of(_fractional_max_pool2d, _fractional_max_pool2d_default)
@@ -520,14 +459,13 @@ def fractional_max_pool2d(
 _fractional_max_pool3d_default = declare(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, "
     "Tensor)",
-    "pt2_compliant_tag",
 )
 _fractional_max_pool3d_output = declare(
     "fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *, "
     "Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-    "out pt2_compliant_tag",
+    "out",
 )
-_fractional_max_pool3d = Overloaded(_fractional_max_pool3d_default, _fractional_max_pool3d_output)
+_fractional_max_pool3d = declare.overloaded(_fractional_max_pool3d_default)
 
 
 @function_of(_fractional_max_pool3d, _fractional_max_pool3d_default)
@@ -546,16 +484,14 @@ def fractional_max_pool3d(
 _max_pool2d_with_indices_backward_default = declare(
     "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] "
     "padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
 )
 _max_pool2d_with_indices_backward_grad_input = declare(
     "max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
     "int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_max_pool2d_with_indices_backward = Overloaded(
-    _max_pool2d_with_indices_backward_default, _max_pool2d_with_indices_backward_grad_input
-)
+_max_pool2d_with_indices_backward = declare.overloaded(_max_pool2d_with_indices_backward_default)
 
 
 @function_of(_max_pool2d_with_indices_backward, _max_pool2d_with_indices_backward_default)

@@ -20,27 +20,25 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _rand_default = declare(
     "rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
     "-> Tensor",
-    "core nondeterministic_seeded pt2_compliant_tag",
+    "core nondeterministic_seeded",
 )
 _rand_generator = declare(
     "rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
-_rand_out = declare(
-    "rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out pt2_compliant_tag"
-)
+_rand_out = declare("rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out")
 _rand_generator_out = declare(
     "rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
-_rand = Overloaded(_rand_default, _rand_generator, _rand_out, _rand_generator_out)
+_rand = declare.overloaded(_rand_default)
 
 
 @stub_of(_rand_default)
@@ -93,21 +91,19 @@ def rand(*args, **kwargs):
 _randn_default = declare(
     "randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "core nondeterministic_seeded pt2_compliant_tag",
+    "core nondeterministic_seeded",
 )
 _randn_generator = declare(
     "randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
-_randn_out = declare(
-    "randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out pt2_compliant_tag"
-)
+_randn_out = declare("randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out")
 _randn_generator_out = declare(
     "randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
-_randn = Overloaded(_randn_default, _randn_generator, _randn_out, _randn_generator_out)
+_randn = declare.overloaded(_randn_default)
 
 
 @stub_of(_randn_default)
@@ -160,50 +156,40 @@ def randn(*args, **kwargs):
 _randint_default = declare(
     "randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_generator = declare(
     "randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? "
     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_low = declare(
     "randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_low_generator = declare(
     "randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, "
     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _randint_out = declare(
-    "randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out"
 )
 _randint_generator_out = declare(
     "randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
 _randint_low_out = declare(
     "randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
 _randint_low_generator_out = declare(
     "randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> "
     "Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
-_randint = Overloaded(
-    _randint_default,
-    _randint_generator,
-    _randint_low,
-    _randint_low_generator,
-    _randint_out,
-    _randint_generator_out,
-    _randint_low_out,
-    _randint_low_generator_out,
-)
+_randint = declare.overloaded(_randint_default)
 
 
 @stub_of(_randint_default)
@@ -296,21 +282,19 @@ def randint(*args, **kwargs):
 _randperm_default = declare(
     "randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
     "-> Tensor",
-    "core nondeterministic_seeded pt2_compliant_tag",
+    "core nondeterministic_seeded",
 )
 _randperm_generator = declare(
     "randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
-_randperm_out = declare(
-    "randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out pt2_compliant_tag"
-)
+_randperm_out = declare("randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", "nondeterministic_seeded out")
 _randperm_generator_out = declare(
     "randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
-_randperm = Overloaded(_randperm_default, _randperm_generator, _randperm_out, _randperm_generator_out)
+_randperm = declare.overloaded(_randperm_default)
 
 
 @stub_of(_randperm_default)
@@ -354,15 +338,11 @@ def randperm(*args, **kwargs):
     return _randperm.call(args, kwargs)
 
 
-_uniform_default = declare(
+_uniform, _uniform_default = declare.alone(
     "uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="out",
 )
-_uniform_out = declare(
-    "uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_uniform = Overloaded(_uniform_default, _uniform_out)
 
 
 @stub_of(_uniform_default)
@@ -379,7 +359,7 @@ def uniform(*args, **kwargs):
 
 _normal_functional = declare(
     "normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 
 
@@ -398,7 +378,7 @@ def normal_functional(self=NOT_GIVEN, mean=0.0, std=1.0, *, generator=None, **na
 
 _normal_ = declare(
     "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -417,53 +397,34 @@ def normal_(self=NOT_GIVEN, mean=0.0, std=1.0, *, generator=None, **named):
 
 _normal_out = declare(
     "normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _normal_Tensor_float = declare(
     "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
-)
-_normal_Tensor_float_out = declare(
-    "normal.Tensor_float_out(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="Tensor_float_out",
 )
 _normal_float_Tensor = declare(
     "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
-)
-_normal_float_Tensor_out = declare(
-    "normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="float_Tensor_out",
 )
 _normal_Tensor_Tensor = declare(
     "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
-)
-_normal_Tensor_Tensor_out = declare(
-    "normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="Tensor_Tensor_out",
 )
 _normal_float_float = declare(
     "normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, "
     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
 )
 _normal_float_float_out = declare(
     "normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> "
     "Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
+    "nondeterministic_seeded out",
 )
-_normal = Overloaded(
-    _normal_Tensor_Tensor,
-    _normal_Tensor_float,
-    _normal_float_Tensor,
-    _normal_float_float,
-    _normal_Tensor_Tensor_out,
-    _normal_out,
-    _normal_Tensor_float_out,
-    _normal_float_Tensor_out,
-    _normal_float_float_out,
-)
+_normal = declare.overloaded(_normal_Tensor_Tensor)
 
 
 @stub_of(_normal_Tensor_float)
@@ -523,15 +484,11 @@ def normal(*args, **kwargs):
     return _normal.call(args, kwargs)
 
 
-_exponential_default = declare(
+_exponential, _exponential_default = declare.alone(
     "exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="out",
 )
-_exponential_out = declare(
-    "exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_exponential = Overloaded(_exponential_default, _exponential_out)
 
 
 @function_of(_exponential, _exponential_default)
@@ -545,15 +502,11 @@ def exponential(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
     return find1(_exponential_default, self)(self, lambd, generator)
 
 
-_geometric_default = declare(
+_geometric, _geometric_default = declare.alone(
     "geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="out",
 )
-_geometric_out = declare(
-    "geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_geometric = Overloaded(_geometric_default, _geometric_out)
 
 
 @function_of(_geometric, _geometric_default)
@@ -567,16 +520,11 @@ def geometric(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
     return find1(_geometric_default, self)(self, p, generator)
 
 
-_cauchy_default = declare(
+_cauchy, _cauchy_default = declare.alone(
     "cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="out",
 )
-_cauchy_out = declare(
-    "cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_cauchy = Overloaded(_cauchy_default, _cauchy_out)
 
 
 @function_of(_cauchy, _cauchy_default)
@@ -592,16 +540,11 @@ def cauchy(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
     return find1(_cauchy_default, self)(self, median, sigma, generator)
 
 
-_log_normal_default = declare(
+_log_normal, _log_normal_default = declare.alone(
     "log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="out",
 )
-_log_normal_out = declare(
-    "log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_log_normal = Overloaded(_log_normal_default, _log_normal_out)
 
 
 @function_of(_log_normal, _log_normal_default)
@@ -619,28 +562,18 @@ def log_normal(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
 
 _random_from = declare(
     "random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="from_out",
 )
 _random_to = declare(
     "random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="to_out",
 )
 _random_default = declare(
-    "random(Tensor self, *, Generator? generator=None) -> Tensor", "generated nondeterministic_seeded pt2_compliant_tag"
+    "random(Tensor self, *, Generator? generator=None) -> Tensor", "generated nondeterministic_seeded", out="out"
 )
-_random_from_out = declare(
-    "random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_random_to_out = declare(
-    "random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_random_out = declare(
-    "random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_random = Overloaded(_random_from, _random_to, _random_default, _random_from_out, _random_to_out, _random_out)
+_random = declare.overloaded(_random_from)
 
 
 @stub_of(_random_from)
@@ -672,31 +605,21 @@ def random(*args, **kwargs):
 
 
 _bernoulli_default = declare(
-    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", "nondeterministic_seeded pt2_compliant_tag"
+    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", "nondeterministic_seeded", out="out"
 )
 _bernoulli_p = declare(
-    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", "nondeterministic_seeded"
 )
 _bernoulli_float_out = declare(
     "bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
+    "generated nondeterministic_seeded out",
 )
 _bernoulli_Tensor = declare(
     "bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
-    "generated nondeterministic_seeded pt2_compliant_tag",
+    "generated nondeterministic_seeded",
+    out="Tensor_out",
 )
-_bernoulli_out = declare(
-    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
-)
-_bernoulli_Tensor_out = declare(
-    "bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_bernoulli = Overloaded(
-    _bernoulli_Tensor, _bernoulli_default, _bernoulli_p, _bernoulli_Tensor_out, _bernoulli_float_out, _bernoulli_out
-)
+_bernoulli = declare.overloaded(_bernoulli_Tensor)
 
 
 @stub_of(_bernoulli_default)
@@ -733,13 +656,13 @@ def bernoulli(*args, **kwargs):
 
 _bernoulli__float = declare(
     "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 _bernoulli__Tensor = declare(
     "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
-_bernoulli_ = Overloaded(_bernoulli__Tensor, _bernoulli__float)
+_bernoulli_ = declare.overloaded(_bernoulli__Tensor)
 
 
 @stub_of(_bernoulli__float)
@@ -767,14 +690,12 @@ def bernoulli_(*args, **kwargs):
     return _bernoulli_.call(args, kwargs)
 
 
-_poisson_default = declare(
-    "poisson(Tensor self, Generator? generator=None) -> Tensor", "nondeterministic_seeded pt2_compliant_tag"
+_poisson, _poisson_default = declare.alone(
+    "poisson(Tensor self, Generator? generator=None) -> Tensor",
+    "nondeterministic_seeded",
+    out="out",
+    out_tags="generated nondeterministic_seeded out",
 )
-_poisson_out = declare(
-    "poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_poisson = Overloaded(_poisson_default, _poisson_out)
 
 
 @function_of(_poisson, _poisson_default)
@@ -786,15 +707,12 @@ def poisson(self=NOT_GIVEN, generator=None, **named):
     return find1(_poisson_default, self)(self, generator)
 
 
-_binomial_default = declare(
+_binomial, _binomial_default = declare.alone(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="out",
+    out_tags="generated nondeterministic_seeded out",
 )
-_binomial_out = declare(
-    "binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated nondeterministic_seeded out pt2_compliant_tag",
-)
-_binomial = Overloaded(_binomial_default, _binomial_out)
 
 
 @function_of(_binomial, _binomial_default)
@@ -806,16 +724,11 @@ def binomial(count=NOT_GIVEN, prob=NOT_GIVEN, generator=None, **named):
     return find2(_binomial_default, count, prob)(count, prob, generator)
 
 
-_multinomial_default = declare(
+_multinomial, _multinomial_default = declare.alone(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
-    "nondeterministic_seeded pt2_compliant_tag",
+    "nondeterministic_seeded",
+    out="out",
 )
-_multinomial_out = declare(
-    "multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "nondeterministic_seeded out pt2_compliant_tag",
-)
-_multinomial = Overloaded(_multinomial_default, _multinomial_out)
 
 
 @function_of(_multinomial, _multinomial_default)
@@ -833,7 +746,7 @@ def multinomial(self=NOT_GIVEN, num_samples=NOT_GIVEN, replacement=False, *, gen
 
 _uniform_ = declare(
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -846,7 +759,7 @@ def uniform_(*args, **kwargs):
 
 _exponential_ = declare(
     "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -863,7 +776,7 @@ def exponential_(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
 
 _geometric_ = declare(
     "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -880,7 +793,7 @@ def geometric_(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
 
 _cauchy_ = declare(
     "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -899,7 +812,7 @@ def cauchy_(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
 
 _log_normal_ = declare(
     "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 
 
@@ -918,17 +831,15 @@ def log_normal_(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
 
 _random__from = declare(
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "inplace nondeterministic_seeded",
 )
 _random__to = declare(
-    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
 _random__default = declare(
-    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded pt2_compliant_tag",
+    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
-_random_ = Overloaded(_random__from, _random__to, _random__default)
+_random_ = declare.overloaded(_random__from)
 
 
 @stub_of(_random__from)

@@ -6,6 +6,7 @@ from opwright.abi import (
     NOT_GIVEN,
     Declarations,
     Overloaded,
+    as_tuple,
     find1,
     find2,
     find_some,
@@ -18,23 +19,18 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_sum_default = declare("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag reduction")
+_sum_default = declare(
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", "reduction", out="out", out_tags="generated out"
+)
 _sum_dim_IntList = declare(
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "core pt2_compliant_tag reduction",
+    "core reduction",
+    out="IntList_out",
 )
-_sum_out = declare(
-    "sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_sum_IntList_out = declare(
-    "sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_sum = Overloaded(_sum_default, _sum_dim_IntList, _sum_out, _sum_IntList_out)
+_sum = declare.overloaded(_sum_default)
 
 
 @stub_of(_sum_default)
@@ -66,19 +62,15 @@ def sum(*args, **kwargs):
     return _sum.call(args, kwargs)
 
 
-_prod_default = declare("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", "core pt2_compliant_tag reduction")
+_prod_default = declare(
+    "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", "core reduction", out="out", out_tags="generated out"
+)
 _prod_dim_int = declare(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "core pt2_compliant_tag reduction",
+    "core reduction",
+    out="int_out",
 )
-_prod_out = declare(
-    "prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_prod_int_out = declare(
-    "prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_prod = Overloaded(_prod_default, _prod_dim_int, _prod_out, _prod_int_out)
+_prod = declare.overloaded(_prod_default)
 
 
 @stub_of(_prod_default)
@@ -110,20 +102,13 @@ def prod(*args, **kwargs):
     return _prod.call(args, kwargs)
 
 
-_mean_default = declare("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", "core pt2_compliant_tag reduction")
-_mean_dtype_out = declare(
-    "mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
+_mean_default = declare("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", "core reduction", out="dtype_out")
 _mean_dim = declare(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "core pt2_compliant_tag reduction",
+    "core reduction",
+    out="out",
 )
-_mean_out = declare(
-    "mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_mean = Overloaded(_mean_default, _mean_dim, _mean_dtype_out, _mean_out)
+_mean = declare.overloaded(_mean_default)
 
 
 @stub_of(_mean_default)
@@ -155,14 +140,9 @@ def mean(*args, **kwargs):
     return _mean.call(args, kwargs)
 
 
-_amax_default = declare(
-    "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction"
+_amax, _amax_default = declare.alone(
+    "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "core reduction", out="out"
 )
-_amax_out = declare(
-    "amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_amax = Overloaded(_amax_default, _amax_out)
 
 
 @function_of(_amax, _amax_default)
@@ -180,14 +160,9 @@ def amax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_amax_default, self)(self, dim, keepdim)
 
 
-_amin_default = declare(
-    "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction"
+_amin, _amin_default = declare.alone(
+    "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "core reduction", out="out"
 )
-_amin_out = declare(
-    "amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_amin = Overloaded(_amin_default, _amin_out)
 
 
 @function_of(_amin, _amin_default)
@@ -205,21 +180,12 @@ def amin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_amin_default, self)(self, dim, keepdim)
 
 
-_any_default = declare("any(Tensor self) -> Tensor", "core pt2_compliant_tag reduction")
-_any_all_out = declare("any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag reduction")
-_any_dim = declare("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction")
+_any_default = declare("any(Tensor self) -> Tensor", "core reduction", out="all_out")
+_any_dim = declare("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "core reduction", out="out")
 _any_dims = declare(
-    "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction"
+    "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "core reduction", out="dims_out"
 )
-_any_out = declare(
-    "any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_any_dims_out = declare(
-    "any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_any = Overloaded(_any_default, _any_dim, _any_dims, _any_all_out, _any_out, _any_dims_out)
+_any = declare.overloaded(_any_default)
 
 
 @stub_of(_any_default)
@@ -256,21 +222,10 @@ def any(*args, **kwargs):
     return _any.call(args, kwargs)
 
 
-_all_default = declare("all(Tensor self) -> Tensor", "pt2_compliant_tag reduction")
-_all_all_out = declare("all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag reduction")
-_all_dim = declare("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "pt2_compliant_tag reduction")
-_all_dims = declare(
-    "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "pt2_compliant_tag reduction"
-)
-_all_out = declare(
-    "all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_all_dims_out = declare(
-    "all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_all = Overloaded(_all_default, _all_dim, _all_dims, _all_all_out, _all_out, _all_dims_out)
+_all_default = declare("all(Tensor self) -> Tensor", "reduction", out="all_out")
+_all_dim = declare("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "reduction", out="out")
+_all_dims = declare("all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "reduction", out="dims_out")
+_all = declare.overloaded(_all_default)
 
 
 @stub_of(_all_default)
@@ -307,14 +262,9 @@ def all(*args, **kwargs):
     return _all.call(args, kwargs)
 
 
-_argmax_default = declare(
-    "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction"
+_argmax, _argmax_default = declare.alone(
+    "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "core reduction", out="out"
 )
-_argmax_out = declare(
-    "argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_argmax = Overloaded(_argmax_default, _argmax_out)
 
 
 @function_of(_argmax, _argmax_default)
@@ -332,14 +282,9 @@ def argmax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_argmax_default, self)(self, dim, keepdim)
 
 
-_argmin_default = declare(
-    "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "core pt2_compliant_tag reduction"
+_argmin, _argmin_default = declare.alone(
+    "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "core reduction", out="out"
 )
-_argmin_out = declare(
-    "argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_argmin = Overloaded(_argmin_default, _argmin_out)
 
 
 @function_of(_argmin, _argmin_default)
@@ -357,24 +302,17 @@ def argmin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_argmin_default, self)(self, dim, keepdim)
 
 
-_max_default = declare("max(Tensor self) -> Tensor", "pt2_compliant_tag reduction")
-_max_unary_out = declare(
-    "max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag reduction"
-)
+_max_default = declare("max(Tensor self) -> Tensor", "reduction", out="unary_out")
 _max_dim = declare(
-    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    "core pt2_compliant_tag reduction",
+    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "core reduction"
 )
 _max_dim_max = declare(
     "max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) "
     "values, Tensor(b!) indices)",
-    "out pt2_compliant_tag reduction",
+    "out reduction",
 )
-_max_other = declare("max.other(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_max_out = declare(
-    "max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_max = Overloaded(_max_other, _max_default, _max_dim, _max_dim_max, _max_out, _max_unary_out)
+_max_other = declare("max.other(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
+_max = declare.overloaded(_max_other)
 max_dim_result = result_class(_max_dim, "max_dim_result", __name__)
 max_dim_max_result = result_class(_max_dim_max, "max_dim_max_result", __name__)
 
@@ -411,24 +349,17 @@ def max(*args, **kwargs):
     return _max.call(args, kwargs)
 
 
-_min_default = declare("min(Tensor self) -> Tensor", "pt2_compliant_tag reduction")
-_min_unary_out = declare(
-    "min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag reduction"
-)
+_min_default = declare("min(Tensor self) -> Tensor", "reduction", out="unary_out")
 _min_dim = declare(
-    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    "core pt2_compliant_tag reduction",
+    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "core reduction"
 )
 _min_dim_min = declare(
     "min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) "
     "values, Tensor(b!) indices)",
-    "out pt2_compliant_tag reduction",
+    "out reduction",
 )
-_min_other = declare("min.other(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_min_out = declare(
-    "min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_min = Overloaded(_min_other, _min_default, _min_dim, _min_dim_min, _min_out, _min_unary_out)
+_min_other = declare("min.other(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
+_min = declare.overloaded(_min_other)
 min_dim_result = result_class(_min_dim, "min_dim_result", __name__)
 min_dim_min_result = result_class(_min_dim_min, "min_dim_min_result", __name__)
 
@@ -465,25 +396,16 @@ def min(*args, **kwargs):
     return _min.call(args, kwargs)
 
 
-_var_default = declare("var(Tensor self, bool unbiased=True) -> Tensor", "pt2_compliant_tag reduction")
+_var_default = declare("var(Tensor self, bool unbiased=True) -> Tensor", "reduction")
 _var_dim = declare(
-    "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-    "core pt2_compliant_tag reduction",
-)
-_var_out = declare(
-    "var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
+    "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", "core reduction", out="out"
 )
 _var_correction = declare(
     "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    "core pt2_compliant_tag reduction",
+    "core reduction",
+    out="correction_out",
 )
-_var_correction_out = declare(
-    "var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_var = Overloaded(_var_default, _var_dim, _var_correction, _var_out, _var_correction_out)
+_var = declare.overloaded(_var_default)
 
 
 @stub_of(_var_default)
@@ -526,24 +448,16 @@ def var(*args, **kwargs):
     return _var.call(args, kwargs)
 
 
-_std_default = declare("std(Tensor self, bool unbiased=True) -> Tensor", "pt2_compliant_tag reduction")
+_std_default = declare("std(Tensor self, bool unbiased=True) -> Tensor", "reduction")
 _std_dim = declare(
-    "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", "pt2_compliant_tag reduction"
-)
-_std_out = declare(
-    "std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
+    "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", "reduction", out="out"
 )
 _std_correction = declare(
     "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    "pt2_compliant_tag reduction",
+    "reduction",
+    out="correction_out",
 )
-_std_correction_out = declare(
-    "std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_std = Overloaded(_std_default, _std_dim, _std_correction, _std_out, _std_correction_out)
+_std = declare.overloaded(_std_default)
 
 
 @stub_of(_std_default)
@@ -586,16 +500,11 @@ def std(*args, **kwargs):
     return _std.call(args, kwargs)
 
 
-_nansum_default = declare(
+_nansum, _nansum_default = declare.alone(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "pt2_compliant_tag reduction",
+    "reduction",
+    out="out",
 )
-_nansum_out = declare(
-    "nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_nansum = Overloaded(_nansum_default, _nansum_out)
 
 
 @function_of(_nansum, _nansum_default)
@@ -615,16 +524,9 @@ def nansum(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, dtype=None, **na
     return find1(_nansum_default, self)(self, dim, keepdim, dtype)
 
 
-_nanmean_default = declare(
-    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "pt2_compliant_tag",
+_nanmean, _nanmean_default = declare.alone(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out="out"
 )
-_nanmean_out = declare(
-    "nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_nanmean = Overloaded(_nanmean_default, _nanmean_out)
 
 
 @function_of(_nanmean, _nanmean_default)
@@ -645,19 +547,15 @@ def nanmean(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, dtype=None, **n
 
 
 _count_nonzero_dim_IntList = declare(
-    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", "pt2_compliant_tag reduction"
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    "reduction",
+    out="dim_IntList_out",
+    out_tags="generated out",
 )
-_count_nonzero_default = declare("count_nonzero(Tensor self, int? dim=None) -> Tensor", "pt2_compliant_tag reduction")
-_count_nonzero_dim_IntList_out = declare(
-    "count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_count_nonzero_default = declare(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor", "reduction", out="out", out_tags="generated out"
 )
-_count_nonzero_out = declare(
-    "count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_count_nonzero = Overloaded(
-    _count_nonzero_dim_IntList, _count_nonzero_default, _count_nonzero_dim_IntList_out, _count_nonzero_out
-)
+_count_nonzero = declare.overloaded(_count_nonzero_dim_IntList)
 
 
 @stub_of(_count_nonzero_dim_IntList)
@@ -691,14 +589,9 @@ def count_nonzero(*args, **kwargs):
     return _count_nonzero.call(args, kwargs)
 
 
-_logsumexp_default = declare(
-    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "pt2_compliant_tag reduction"
+_logsumexp, _logsumexp_default = declare.alone(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "reduction", out="out"
 )
-_logsumexp_out = declare(
-    "logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_logsumexp = Overloaded(_logsumexp_default, _logsumexp_out)
 
 
 @function_of(_logsumexp, _logsumexp_default)
@@ -714,14 +607,9 @@ def logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_logsumexp_default, self)(self, dim, keepdim)
 
 
-_special_logsumexp_default = declare(
-    "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "pt2_compliant_tag"
+_special_logsumexp, _special_logsumexp_default = declare.alone(
+    "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out="out"
 )
-_special_logsumexp_out = declare(
-    "special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_special_logsumexp = Overloaded(_special_logsumexp_default, _special_logsumexp_out)
 
 
 @function_of(_special_logsumexp, _special_logsumexp_default)
@@ -738,15 +626,14 @@ def special_logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named)
 
 
 _aminmax_default = declare(
-    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-    "pt2_compliant_tag reduction",
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", "reduction"
 )
 _aminmax_out = declare(
     "aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) "
     "min, Tensor(b!) max)",
-    "out pt2_compliant_tag reduction",
+    "out reduction",
 )
-_aminmax = Overloaded(_aminmax_default, _aminmax_out)
+_aminmax = declare.overloaded(_aminmax_default)
 aminmax_default_result = result_class(_aminmax_default, "aminmax_default_result", __name__)
 aminmax_out_result = result_class(_aminmax_out, "aminmax_out_result", __name__)
 
@@ -766,17 +653,12 @@ def aminmax(self=NOT_GIVEN, *, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return aminmax_default_result(*find1(_aminmax_default, self)(self, dim, keepdim))
 
 
-_linalg_vector_norm_default = declare(
+_linalg_vector_norm, _linalg_vector_norm_default = declare.alone(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
     "-> Tensor",
-    "pt2_compliant_tag reduction",
+    "reduction",
+    out="out",
 )
-_linalg_vector_norm_out = declare(
-    "linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-    "dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_linalg_vector_norm = Overloaded(_linalg_vector_norm_default, _linalg_vector_norm_out)
 
 
 @function_of(_linalg_vector_norm, _linalg_vector_norm_default)
@@ -798,44 +680,24 @@ def linalg_vector_norm(self=NOT_GIVEN, ord=2, dim=NOT_GIVEN, keepdim=NOT_GIVEN, 
     return find1(_linalg_vector_norm_default, self)(self, ord, dim, keepdim, dtype)
 
 
-_norm_Scalar = declare("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "pt2_compliant_tag reduction")
+_norm_Scalar = declare(
+    "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "reduction", out="Scalar_out", out_tags="generated out"
+)
 _norm_ScalarOpt_dtype = declare(
-    "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", "pt2_compliant_tag reduction"
+    "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+    "reduction",
+    out="ScalarOpt_dtype_out",
+    out_tags="generated out",
 )
 _norm_ScalarOpt_dim = declare(
-    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-    "pt2_compliant_tag reduction",
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "reduction", out="out"
 )
 _norm_ScalarOpt_dim_dtype = declare(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
-    "pt2_compliant_tag reduction",
+    "reduction",
+    out="dtype_out",
 )
-_norm_dtype_out = declare(
-    "norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_norm_Scalar_out = declare(
-    "norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_norm_ScalarOpt_dtype_out = declare(
-    "norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_norm_out = declare(
-    "norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag reduction",
-)
-_norm = Overloaded(
-    _norm_Scalar,
-    _norm_ScalarOpt_dtype,
-    _norm_ScalarOpt_dim,
-    _norm_ScalarOpt_dim_dtype,
-    _norm_dtype_out,
-    _norm_Scalar_out,
-    _norm_ScalarOpt_dtype_out,
-    _norm_out,
-)
+_norm = declare.overloaded(_norm_Scalar)
 
 
 @stub_of(_norm_Scalar)
@@ -889,14 +751,9 @@ def norm(*args, **kwargs):
     return _norm.call(args, kwargs)
 
 
-_frobenius_norm_dim = declare(
-    "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "pt2_compliant_tag"
+_frobenius_norm, _frobenius_norm_dim = declare.alone(
+    "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out="out"
 )
-_frobenius_norm_out = declare(
-    "frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_frobenius_norm = Overloaded(_frobenius_norm_dim, _frobenius_norm_out)
 
 
 @function_of(_frobenius_norm, _frobenius_norm_dim)
@@ -912,12 +769,9 @@ def frobenius_norm(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return find1(_frobenius_norm_dim, self)(self, dim, keepdim)
 
 
-_dist_default = declare("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", "pt2_compliant_tag")
-_dist_out = declare(
-    "dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_dist, _dist_default = declare.alone(
+    "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out="out", out_tags="generated out"
 )
-_dist = Overloaded(_dist_default, _dist_out)
 
 
 @function_of(_dist, _dist_default)
@@ -929,24 +783,21 @@ def dist(self=NOT_GIVEN, other=NOT_GIVEN, p=2, **named):
     return find2(_dist_default, self, other)(self, other, p)
 
 
-_var_mean_default = declare(
-    "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "pt2_compliant_tag reduction"
-)
+_var_mean_default = declare("var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "reduction")
 _var_mean_dim = declare(
-    "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-    "pt2_compliant_tag reduction",
+    "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", "reduction"
 )
 _var_mean_correction = declare(
     "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, "
     "Tensor)",
-    "pt2_compliant_tag reduction",
+    "reduction",
 )
 _var_mean_correction_out = declare(
     "var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, "
     "Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_var_mean = Overloaded(_var_mean_default, _var_mean_dim, _var_mean_correction, _var_mean_correction_out)
+_var_mean = declare.overloaded(_var_mean_default)
 
 
 @stub_of(_var_mean_default)
@@ -989,24 +840,21 @@ def var_mean(*args, **kwargs):
     return _var_mean.call(args, kwargs)
 
 
-_std_mean_default = declare(
-    "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "pt2_compliant_tag reduction"
-)
+_std_mean_default = declare("std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "reduction")
 _std_mean_dim = declare(
-    "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-    "pt2_compliant_tag reduction",
+    "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", "reduction"
 )
 _std_mean_correction = declare(
     "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, "
     "Tensor)",
-    "pt2_compliant_tag reduction",
+    "reduction",
 )
 _std_mean_correction_out = declare(
     "std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, "
     "Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_std_mean = Overloaded(_std_mean_default, _std_mean_dim, _std_mean_correction, _std_mean_correction_out)
+_std_mean = declare.overloaded(_std_mean_default)
 
 
 @stub_of(_std_mean_default)
@@ -1049,11 +897,9 @@ def std_mean(*args, **kwargs):
     return _std_mean.call(args, kwargs)
 
 
-_cumsum_default = declare("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "core pt2_compliant_tag")
-_cumsum_out = declare(
-    "cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_cumsum, _cumsum_default = declare.alone(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "core", out="out"
 )
-_cumsum = Overloaded(_cumsum_default, _cumsum_out)
 
 
 @function_of(_cumsum, _cumsum_default)
@@ -1067,12 +913,9 @@ def cumsum(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     return find1(_cumsum_default, self)(self, dim, dtype)
 
 
-_cumprod_default = declare("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag")
-_cumprod_out = declare(
-    "cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+_cumprod, _cumprod_default = declare.alone(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out="out"
 )
-_cumprod = Overloaded(_cumprod_default, _cumprod_out)
 
 
 @function_of(_cumprod, _cumprod_default)
@@ -1086,13 +929,13 @@ def cumprod(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     return find1(_cumprod_default, self)(self, dim, dtype)
 
 
-_cummax_default = declare("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", "pt2_compliant_tag")
+_cummax_default = declare("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)")
 _cummax_out = declare(
     "cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) "
     "indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_cummax = Overloaded(_cummax_default, _cummax_out)
+_cummax = declare.overloaded(_cummax_default)
 cummax_default_result = result_class(_cummax_default, "cummax_default_result", __name__)
 cummax_out_result = result_class(_cummax_out, "cummax_out_result", __name__)
 
@@ -1106,13 +949,13 @@ def cummax(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return cummax_default_result(*find1(_cummax_default, self)(self, dim))
 
 
-_cummin_default = declare("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", "pt2_compliant_tag")
+_cummin_default = declare("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)")
 _cummin_out = declare(
     "cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) "
     "indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_cummin = Overloaded(_cummin_default, _cummin_out)
+_cummin = declare.overloaded(_cummin_default)
 cummin_default_result = result_class(_cummin_default, "cummin_default_result", __name__)
 cummin_out_result = result_class(_cummin_out, "cummin_out_result", __name__)
 
@@ -1126,11 +969,7 @@ def cummin(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return cummin_default_result(*find1(_cummin_default, self)(self, dim))
 
 
-_logcumsumexp_default = declare("logcumsumexp(Tensor self, int dim) -> Tensor", "pt2_compliant_tag")
-_logcumsumexp_out = declare(
-    "logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_logcumsumexp = Overloaded(_logcumsumexp_default, _logcumsumexp_out)
+_logcumsumexp, _logcumsumexp_default = declare.alone("logcumsumexp(Tensor self, int dim) -> Tensor", out="out")
 
 
 @function_of(_logcumsumexp, _logcumsumexp_default)
@@ -1142,15 +981,9 @@ def logcumsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_logcumsumexp_default, self)(self, dim)
 
 
-_diff_default = declare(
-    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", "pt2_compliant_tag"
+_diff, _diff_default = declare.alone(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out="out"
 )
-_diff_out = declare(
-    "diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_diff = Overloaded(_diff_default, _diff_out)
 
 
 @function_of(_diff, _diff_default)
@@ -1166,9 +999,131 @@ def diff(self=NOT_GIVEN, n=1, dim=NOT_GIVEN, prepend=None, append=None, **named)
     return find_some(_diff_default, (self,), prepend, append)(self, n, dim, prepend, append)
 
 
-_trapezoid_x = declare("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_trapezoid_dx = declare("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_trapezoid = Overloaded(_trapezoid_x, _trapezoid_dx)
+_gradient_scalarint = declare(
+    "gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]"
+)
+_gradient_scalararray = declare(
+    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]"
+)
+_gradient_array = declare("gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]")
+_gradient_scalarrayint = declare(
+    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]"
+)
+_gradient_scalarrayarray = declare(
+    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]"
+)
+_gradient_tensorarrayint = declare(
+    "gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]"
+)
+_gradient_tensorarray = declare(
+    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]"
+)
+_gradient = declare.overloaded(_gradient_scalarint)
+
+
+@stub_of(_gradient_scalarint)
+def gradient_scalarint(self, *, spacing=None, dim=None, edge_order=1):
+    if spacing is not None and type(spacing) is not int and type(spacing) is not float:
+        spacing = _gradient_scalarint.convert(1, spacing)
+    if dim is not None and type(dim) is not int:
+        dim = _gradient_scalarint.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_scalarint.convert(3, edge_order)
+    return find1(_gradient_scalarint, self)(self, spacing, dim, edge_order)
+
+
+@stub_of(_gradient_scalararray)
+def gradient_scalararray(self, *, spacing, dim, edge_order=1):
+    if type(spacing) is not int and type(spacing) is not float:
+        spacing = _gradient_scalararray.convert(1, spacing)
+    if not is_int_list(dim):
+        dim = _gradient_scalararray.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_scalararray.convert(3, edge_order)
+    return find1(_gradient_scalararray, self)(self, spacing, dim, edge_order)
+
+
+@stub_of(_gradient_array)
+def gradient_array(self, *, dim, edge_order=1):
+    if not is_int_list(dim):
+        dim = _gradient_array.convert(1, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_array.convert(2, edge_order)
+    return find1(_gradient_array, self)(self, dim, edge_order)
+
+
+@stub_of(_gradient_scalarrayint)
+def gradient_scalarrayint(self, *, spacing, dim=None, edge_order=1):
+    spacing = _gradient_scalarrayint.convert(1, spacing)
+    if dim is not None and type(dim) is not int:
+        dim = _gradient_scalarrayint.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_scalarrayint.convert(3, edge_order)
+    return find1(_gradient_scalarrayint, self)(self, spacing, dim, edge_order)
+
+
+@stub_of(_gradient_scalarrayarray)
+def gradient_scalarrayarray(self, *, spacing, dim, edge_order=1):
+    spacing = _gradient_scalarrayarray.convert(1, spacing)
+    if not is_int_list(dim):
+        dim = _gradient_scalarrayarray.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_scalarrayarray.convert(3, edge_order)
+    return find1(_gradient_scalarrayarray, self)(self, spacing, dim, edge_order)
+
+
+@stub_of(_gradient_tensorarrayint)
+def gradient_tensorarrayint(self, *, spacing, dim=None, edge_order=1):
+    if dim is not None and type(dim) is not int:
+        dim = _gradient_tensorarrayint.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_tensorarrayint.convert(3, edge_order)
+    return _gradient_tensorarrayint.call(self, spacing, dim, edge_order)
+
+
+@stub_of(_gradient_tensorarray)
+def gradient_tensorarray(self, *, spacing, dim, edge_order=1):
+    if not is_int_list(dim):
+        dim = _gradient_tensorarray.convert(2, dim)
+    if type(edge_order) is not int or edge_order.bit_length() > 63:
+        edge_order = _gradient_tensorarray.convert(3, edge_order)
+    return _gradient_tensorarray.call(self, spacing, dim, edge_order)
+
+
+@function_of(_gradient, gives_tuples=True)
+def gradient(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return tuple(gradient_scalarint(*args))
+    return as_tuple(_gradient.call(args, kwargs))
+
+
+_cov = declare("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
+
+
+@function_of(Overloaded(_cov), _cov)
+def cov(self=NOT_GIVEN, *, correction=1, fweights=None, aweights=None, **named):
+    if named:
+        return _cov.call_given((self, correction, fweights, aweights), named)
+    if type(correction) is not int or correction.bit_length() > 63:
+        correction = _cov.convert(1, correction)
+    return find_some(_cov, (self,), fweights, aweights)(self, correction, fweights, aweights)
+
+
+_corrcoef = declare("corrcoef(Tensor self) -> Tensor")
+
+
+@function_of(Overloaded(_corrcoef), _corrcoef)
+def corrcoef(self=NOT_GIVEN, **named):
+    if named:
+        return _corrcoef.call_given((self,), named)
+    return find1(_corrcoef, self)(self)
+
+
+_trapezoid_x = declare("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+_trapezoid_dx = declare("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
+_trapezoid = declare.overloaded(_trapezoid_x)
 
 
 @stub_of(_trapezoid_x)
@@ -1198,9 +1153,9 @@ def trapezoid(*args, **kwargs):
     return _trapezoid.call(args, kwargs)
 
 
-_trapz_x = declare("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_trapz_dx = declare("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", "pt2_compliant_tag")
-_trapz = Overloaded(_trapz_x, _trapz_dx)
+_trapz_x = declare("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+_trapz_dx = declare("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor")
+_trapz = declare.overloaded(_trapz_x)
 
 
 @stub_of(_trapz_x)
@@ -1230,13 +1185,9 @@ def trapz(*args, **kwargs):
     return _trapz.call(args, kwargs)
 
 
-_cumulative_trapezoid_x = declare(
-    "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "pt2_compliant_tag"
-)
-_cumulative_trapezoid_dx = declare(
-    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "pt2_compliant_tag"
-)
-_cumulative_trapezoid = Overloaded(_cumulative_trapezoid_x, _cumulative_trapezoid_dx)
+_cumulative_trapezoid_x = declare("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+_cumulative_trapezoid_dx = declare("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
+_cumulative_trapezoid = declare.overloaded(_cumulative_trapezoid_x)
 
 
 @stub_of(_cumulative_trapezoid_x)
@@ -1266,7 +1217,7 @@ def cumulative_trapezoid(*args, **kwargs):
     return _cumulative_trapezoid.call(args, kwargs)
 
 
-_sum_to_size = declare("sum_to_size(Tensor self, SymInt[] size) -> Tensor", "pt2_compliant_tag")
+_sum_to_size = declare("sum_to_size(Tensor self, SymInt[] size) -> Tensor")
 
 
 @function_of(Overloaded(_sum_to_size), _sum_to_size)
@@ -1280,9 +1231,61 @@ def sum_to_size(self=NOT_GIVEN, size=NOT_GIVEN, *more, **named):
     return find1(_sum_to_size, self)(self, size)
 
 
-_cumsum_ = declare(
-    "cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace pt2_compliant_tag"
+_segment_reduce = declare(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
+    "int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
 )
+
+
+@function_of(Overloaded(_segment_reduce), _segment_reduce)
+def segment_reduce(
+    data=NOT_GIVEN,
+    reduce=NOT_GIVEN,
+    *,
+    lengths=None,
+    indices=None,
+    offsets=None,
+    axis=0,
+    unsafe=False,
+    initial=None,
+    **named,
+):
+    if named:
+        return _segment_reduce.call_given((data, reduce, lengths, indices, offsets, axis, unsafe, initial), named)
+    if type(reduce) is not str:
+        reduce = _segment_reduce.convert(1, reduce)
+    if type(axis) is not int or axis.bit_length() > 63:
+        axis = _segment_reduce.convert(5, axis)
+    if type(unsafe) is not bool:
+        unsafe = _segment_reduce.convert(6, unsafe)
+    if initial is not None and type(initial) is not int and type(initial) is not float:
+        initial = _segment_reduce.convert(7, initial)
+    return find_some(_segment_reduce, (data,), lengths, indices, offsets)(
+        data, reduce, lengths, indices, offsets, axis, unsafe, initial
+    )
+
+
+_hash_tensor = declare("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor")
+
+
+@function_of(Overloaded(_hash_tensor), _hash_tensor)
+def hash_tensor(self=NOT_GIVEN, dim=NOT_GIVEN, *, keepdim=NOT_GIVEN, mode=0, **named):
+    if named:
+        return _hash_tensor.call_given((self, dim, keepdim, mode), named)
+    if dim is NOT_GIVEN:
+        dim = ()
+    if keepdim is NOT_GIVEN:
+        keepdim = False
+    if not is_int_list(dim):
+        dim = [dim] if type(dim) is int else _hash_tensor.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _hash_tensor.convert(2, keepdim)
+    if type(mode) is not int or mode.bit_length() > 63:
+        mode = _hash_tensor.convert(3, mode)
+    return find1(_hash_tensor, self)(self, dim, keepdim, mode)
+
+
+_cumsum_ = declare("cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_cumsum_), _cumsum_)
@@ -1296,9 +1299,7 @@ def cumsum_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     return find1(_cumsum_, self)(self, dim, dtype)
 
 
-_cumprod_ = declare(
-    "cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
+_cumprod_ = declare("cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
 
 
 @function_of(Overloaded(_cumprod_), _cumprod_)

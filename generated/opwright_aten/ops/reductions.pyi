@@ -17,7 +17,9 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "corrcoef",
     "count_nonzero",
+    "cov",
     "cummax",
     "cummin",
     "cumprod",
@@ -28,6 +30,8 @@ __all__ = [
     "diff",
     "dist",
     "frobenius_norm",
+    "gradient",
+    "hash_tensor",
     "linalg_vector_norm",
     "logcumsumexp",
     "logsumexp",
@@ -38,6 +42,7 @@ __all__ = [
     "nansum",
     "norm",
     "prod",
+    "segment_reduce",
     "special_logsumexp",
     "std",
     "std_mean",
@@ -643,6 +648,86 @@ def diff(
     out: A,
 ) -> A: ...
 @overload
+def gradient(
+    self: A, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+) -> tuple[A, ...]: ...
+@overload
+def gradient(
+    input: A, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Scalar | None = None, axis: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(self: A, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Scalar, axis: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(self: A, *, dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, axis: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(self: A, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Sequence[Scalar], axis: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(self: A, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Sequence[Scalar], axis: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(self: A, *, spacing: Sequence[A], dim: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, spacing: Sequence[A], dim: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Sequence[A], axis: int | None = None, edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(
+    self: Tensor, *, spacing: Sequence[TensorLike], dim: int | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def gradient(
+    self: NDArray[Any], *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def gradient(self: A, *, spacing: Sequence[A], dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(input: A, *, spacing: Sequence[A], dim: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(a: A, *, spacing: Sequence[A], axis: Sequence[int], edge_order: int = 1) -> tuple[A, ...]: ...
+@overload
+def gradient(
+    self: Tensor, *, spacing: Sequence[TensorLike], dim: Sequence[int], edge_order: int = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def gradient(
+    self: NDArray[Any], *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def cov(self: A, *, correction: int = 1, fweights: A | None = None, aweights: A | None = None) -> A: ...
+@overload
+def cov(input: A, *, correction: int = 1, fweights: A | None = None, aweights: A | None = None) -> A: ...
+@overload
+def cov(
+    self: Tensor, *, correction: int = 1, fweights: TensorLike | None = None, aweights: TensorLike | None = None
+) -> Tensor: ...
+@overload
+def cov(self: NDArray[Any], *, correction: int = 1, fweights: Tensor, aweights: TensorLike | None = None) -> Tensor: ...
+@overload
+def cov(
+    self: NDArray[Any], *, correction: int = 1, fweights: NDArray[Any] | None = None, aweights: Tensor
+) -> Tensor: ...
+@overload
+def corrcoef(self: A) -> A: ...
+@overload
+def corrcoef(input: A) -> A: ...
+@overload
 def trapezoid(y: A, x: A, *, dim: int = -1) -> A: ...
 @overload
 def trapezoid(y: A, x: A, *, axis: int = -1) -> A: ...
@@ -682,6 +767,72 @@ def cumulative_trapezoid(y: A, *, dx: Scalar = 1, axis: int = -1) -> A: ...
 def sum_to_size(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 @overload
 def sum_to_size(input: A, size: Sequence[int] | int, *more: int) -> A: ...
+@overload
+def segment_reduce(
+    data: A,
+    reduce: str,
+    *,
+    lengths: A | None = None,
+    indices: A | None = None,
+    offsets: A | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> A: ...
+@overload
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: TensorLike | None = None,
+    indices: TensorLike | None = None,
+    offsets: TensorLike | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor: ...
+@overload
+def segment_reduce(
+    data: NDArray[Any],
+    reduce: str,
+    *,
+    lengths: Tensor,
+    indices: TensorLike | None = None,
+    offsets: TensorLike | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor: ...
+@overload
+def segment_reduce(
+    data: NDArray[Any],
+    reduce: str,
+    *,
+    lengths: NDArray[Any] | None = None,
+    indices: Tensor,
+    offsets: TensorLike | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor: ...
+@overload
+def segment_reduce(
+    data: NDArray[Any],
+    reduce: str,
+    *,
+    lengths: NDArray[Any] | None = None,
+    indices: NDArray[Any] | None = None,
+    offsets: Tensor,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor: ...
+@overload
+def hash_tensor(self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
+@overload
+def hash_tensor(input: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
+@overload
+def hash_tensor(a: A, axis: Sequence[int] | int = (), *, keepdims: bool = False, mode: int = 0) -> A: ...
 @overload
 def cumsum_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
@@ -1151,6 +1302,105 @@ class _diff_out_operator(Operator):
         out: A,
     ) -> A: ...
 
+class _gradient_scalarint_call:
+    def __call__(
+        _op, self: A, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[A]: ...
+
+class _gradient_scalarint_operator(_gradient_scalarint_call, Operator): ...
+
+gradient_scalarint: _gradient_scalarint_call
+
+class _gradient_scalararray_call:
+    def __call__(_op, self: A, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+
+class _gradient_scalararray_operator(_gradient_scalararray_call, Operator): ...
+
+gradient_scalararray: _gradient_scalararray_call
+
+class _gradient_array_call:
+    def __call__(_op, self: A, *, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+
+class _gradient_array_operator(_gradient_array_call, Operator): ...
+
+gradient_array: _gradient_array_call
+
+class _gradient_scalarrayint_call:
+    def __call__(
+        _op, self: A, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+    ) -> list[A]: ...
+
+class _gradient_scalarrayint_operator(_gradient_scalarrayint_call, Operator): ...
+
+gradient_scalarrayint: _gradient_scalarrayint_call
+
+class _gradient_scalarrayarray_call:
+    def __call__(_op, self: A, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+
+class _gradient_scalarrayarray_operator(_gradient_scalarrayarray_call, Operator): ...
+
+gradient_scalarrayarray: _gradient_scalarrayarray_call
+
+class _gradient_tensorarrayint_call:
+    @overload
+    def __call__(_op, self: A, *, spacing: Sequence[A], dim: int | None = None, edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, *, spacing: Sequence[TensorLike], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]: ...
+
+class _gradient_tensorarrayint_operator(_gradient_tensorarrayint_call, Operator): ...
+
+gradient_tensorarrayint: _gradient_tensorarrayint_call
+
+class _gradient_tensorarray_call:
+    @overload
+    def __call__(_op, self: A, *, spacing: Sequence[A], dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, *, spacing: Sequence[TensorLike], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]: ...
+
+class _gradient_tensorarray_operator(_gradient_tensorarray_call, Operator): ...
+
+gradient_tensorarray: _gradient_tensorarray_call
+
+class _cov_call:
+    @overload
+    def __call__(_op, self: A, *, correction: int = 1, fweights: A | None = None, aweights: A | None = None) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        *,
+        correction: int = 1,
+        fweights: TensorLike | None = None,
+        aweights: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, correction: int = 1, fweights: Tensor, aweights: TensorLike | None = None
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, correction: int = 1, fweights: NDArray[Any] | None = None, aweights: Tensor
+    ) -> Tensor: ...
+
+class _cov_operator(_cov_call, Operator): ...
+
+class _corrcoef_call:
+    def __call__(_op, self: A) -> A: ...
+
+class _corrcoef_operator(_corrcoef_call, Operator): ...
+
 class _trapezoid_x_call:
     @overload
     def __call__(_op, y: A, x: A, *, dim: int = -1) -> A: ...
@@ -1212,6 +1462,80 @@ class _sum_to_size_call:
     def __call__(_op, self: A, size: Sequence[int]) -> A: ...
 
 class _sum_to_size_operator(_sum_to_size_call, Operator): ...
+
+class _segment_reduce_call:
+    @overload
+    def __call__(
+        _op,
+        data: A,
+        reduce: str,
+        *,
+        lengths: A | None = None,
+        indices: A | None = None,
+        offsets: A | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: TensorLike | None = None,
+        indices: TensorLike | None = None,
+        offsets: TensorLike | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        data: NDArray[Any],
+        reduce: str,
+        *,
+        lengths: Tensor,
+        indices: TensorLike | None = None,
+        offsets: TensorLike | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        data: NDArray[Any],
+        reduce: str,
+        *,
+        lengths: NDArray[Any] | None = None,
+        indices: Tensor,
+        offsets: TensorLike | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        data: NDArray[Any],
+        reduce: str,
+        *,
+        lengths: NDArray[Any] | None = None,
+        indices: NDArray[Any] | None = None,
+        offsets: Tensor,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+
+class _segment_reduce_operator(_segment_reduce_call, Operator): ...
+
+class _hash_tensor_call:
+    def __call__(_op, self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
+
+class _hash_tensor_operator(_hash_tensor_call, Operator): ...
 
 class _sum_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
@@ -1959,6 +2283,55 @@ class _diff_packet(_diff_packet_call):
     default: _diff_default_operator
     out: _diff_out_operator
 
+class _gradient_packet(Packet):
+    scalarint: _gradient_scalarint_operator
+    scalararray: _gradient_scalararray_operator
+    array: _gradient_array_operator
+    scalarrayint: _gradient_scalarrayint_operator
+    scalarrayarray: _gradient_scalarrayarray_operator
+    tensorarrayint: _gradient_tensorarrayint_operator
+    tensorarray: _gradient_tensorarray_operator
+    @overload
+    def __call__(
+        _op, self: A, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, *, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(
+        _op, self: A, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+    ) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, *, spacing: Sequence[A], dim: int | None = None, edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, *, spacing: Sequence[TensorLike], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(_op, self: A, *, spacing: Sequence[A], dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, *, spacing: Sequence[TensorLike], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]: ...
+
+class _cov_packet(_cov_call, Packet):
+    default: _cov_operator
+
+class _corrcoef_packet(_corrcoef_call, Packet):
+    default: _corrcoef_operator
+
 class _trapezoid_packet_call(Packet):
     @overload
     def __call__(_op, y: A, x: A, *, dim: int = -1) -> A: ...
@@ -2004,6 +2377,12 @@ class _cumulative_trapezoid_packet(_cumulative_trapezoid_packet_call):
 class _sum_to_size_packet(_sum_to_size_call, Packet):
     default: _sum_to_size_operator
 
+class _segment_reduce_packet(_segment_reduce_call, Packet):
+    default: _segment_reduce_operator
+
+class _hash_tensor_packet(_hash_tensor_call, Packet):
+    default: _hash_tensor_operator
+
 class _cumsum__packet(_cumsum__call, Packet):
     default: _cumsum__operator
 
@@ -2044,9 +2423,16 @@ class Namespace:
     cummin: _cummin_packet
     logcumsumexp: _logcumsumexp_packet
     diff: _diff_packet
+    gradient: _gradient_packet
+    cov: _cov_packet
+    corrcoef: _corrcoef_packet
     trapezoid: _trapezoid_packet
     trapz: _trapz_packet
     cumulative_trapezoid: _cumulative_trapezoid_packet
     sum_to_size: _sum_to_size_packet
+    segment_reduce: _segment_reduce_packet
+    hash_tensor: _hash_tensor_packet
     cumsum_: _cumsum__packet
     cumprod_: _cumprod__packet
+
+_gradient: _gradient_packet

@@ -21,14 +21,12 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_flip_default = declare("flip(Tensor self, int[] dims) -> Tensor", "core pt2_compliant_tag")
-_flip_out = declare(
-    "flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+_flip, _flip_default = declare.alone(
+    "flip(Tensor self, int[] dims) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_flip = Overloaded(_flip_default, _flip_out)
 
 
 @function_of(_flip, _flip_default)
@@ -42,7 +40,7 @@ def flip(self=NOT_GIVEN, dims=NOT_GIVEN, *more, **named):
     return find1(_flip_default, self)(self, dims)
 
 
-_fliplr = declare("fliplr(Tensor self) -> Tensor", "pt2_compliant_tag")
+_fliplr = declare("fliplr(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(_fliplr), _fliplr)
@@ -52,7 +50,7 @@ def fliplr(self=NOT_GIVEN, **named):
     return find1(_fliplr, self)(self)
 
 
-_flipud = declare("flipud(Tensor self) -> Tensor", "pt2_compliant_tag")
+_flipud = declare("flipud(Tensor self) -> Tensor")
 
 
 @function_of(Overloaded(_flipud), _flipud)
@@ -62,12 +60,9 @@ def flipud(self=NOT_GIVEN, **named):
     return find1(_flipud, self)(self)
 
 
-_roll_default = declare("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", "pt2_compliant_tag")
-_roll_out = declare(
-    "roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_roll, _roll_default = declare.alone(
+    "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", out="out", out_tags="generated out"
 )
-_roll = Overloaded(_roll_default, _roll_out)
 
 
 @function_of(_roll, _roll_default)
@@ -81,12 +76,9 @@ def roll(self=NOT_GIVEN, shifts=NOT_GIVEN, dims=(), **named):
     return find1(_roll_default, self)(self, shifts, dims)
 
 
-_rot90_default = declare("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", "pt2_compliant_tag")
-_rot90_out = declare(
-    "rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_rot90, _rot90_default = declare.alone(
+    "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", out="out", out_tags="generated out"
 )
-_rot90 = Overloaded(_rot90_default, _rot90_out)
 
 
 @function_of(_rot90, _rot90_default)
@@ -100,12 +92,9 @@ def rot90(self=NOT_GIVEN, k=1, dims=(0, 1), **named):
     return find1(_rot90_default, self)(self, k, dims)
 
 
-_channel_shuffle_default = declare("channel_shuffle(Tensor self, SymInt groups) -> Tensor", "pt2_compliant_tag")
-_channel_shuffle_out = declare(
-    "channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_channel_shuffle, _channel_shuffle_default = declare.alone(
+    "channel_shuffle(Tensor self, SymInt groups) -> Tensor", out="out", out_tags="generated out"
 )
-_channel_shuffle = Overloaded(_channel_shuffle_default, _channel_shuffle_out)
 
 
 @function_of(_channel_shuffle, _channel_shuffle_default)
@@ -117,12 +106,9 @@ def channel_shuffle(self=NOT_GIVEN, groups=NOT_GIVEN, **named):
     return find1(_channel_shuffle_default, self)(self, groups)
 
 
-_pixel_shuffle_default = declare("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", "pt2_compliant_tag")
-_pixel_shuffle_out = declare(
-    "pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_pixel_shuffle, _pixel_shuffle_default = declare.alone(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out="out", out_tags="generated out"
 )
-_pixel_shuffle = Overloaded(_pixel_shuffle_default, _pixel_shuffle_out)
 
 
 @function_of(_pixel_shuffle, _pixel_shuffle_default)
@@ -134,12 +120,9 @@ def pixel_shuffle(self=NOT_GIVEN, upscale_factor=NOT_GIVEN, **named):
     return find1(_pixel_shuffle_default, self)(self, upscale_factor)
 
 
-_pixel_unshuffle_default = declare("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", "pt2_compliant_tag")
-_pixel_unshuffle_out = declare(
-    "pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+_pixel_unshuffle, _pixel_unshuffle_default = declare.alone(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out="out", out_tags="generated out"
 )
-_pixel_unshuffle = Overloaded(_pixel_unshuffle_default, _pixel_unshuffle_out)
 
 
 @function_of(_pixel_unshuffle, _pixel_unshuffle_default)
@@ -151,14 +134,9 @@ def pixel_unshuffle(self=NOT_GIVEN, downscale_factor=NOT_GIVEN, **named):
     return find1(_pixel_unshuffle_default, self)(self, downscale_factor)
 
 
-_narrow_copy_default = declare(
-    "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", "pt2_compliant_tag view_copy"
+_narrow_copy, _narrow_copy_default = declare.alone(
+    "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", "view_copy", out="out", out_tags="out"
 )
-_narrow_copy_out = declare(
-    "narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_narrow_copy = Overloaded(_narrow_copy_default, _narrow_copy_out)
 
 
 @function_of(_narrow_copy, _narrow_copy_default)
@@ -174,11 +152,9 @@ def narrow_copy(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN
     return find1(_narrow_copy_default, self)(self, dim, start, length)
 
 
-_repeat_default = declare("repeat(Tensor self, SymInt[] repeats) -> Tensor", "core pt2_compliant_tag")
-_repeat_out = declare(
-    "repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+_repeat, _repeat_default = declare.alone(
+    "repeat(Tensor self, SymInt[] repeats) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_repeat = Overloaded(_repeat_default, _repeat_out)
 
 
 @stub_of(_repeat_default)
@@ -201,7 +177,7 @@ def repeat(self=NOT_GIVEN, repeats=NOT_GIVEN, *more, **named):
     return find1(_repeat, self)(self, repeats)
 
 
-_tile = declare("tile(Tensor self, SymInt[] dims) -> Tensor", "pt2_compliant_tag")
+_tile = declare("tile(Tensor self, SymInt[] dims) -> Tensor")
 
 
 @function_of(Overloaded(_tile), _tile)
@@ -217,26 +193,17 @@ def tile(self=NOT_GIVEN, dims=NOT_GIVEN, *more, **named):
 
 _repeat_interleave_Tensor = declare(
     "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
+    out="Tensor_out",
+    out_tags="generated out",
 )
 _repeat_interleave_self_Tensor = declare(
-    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-    "pt2_compliant_tag",
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
 _repeat_interleave_self_int = declare(
-    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-    "pt2_compliant_tag",
+    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
-_repeat_interleave_Tensor_out = declare(
-    "repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_repeat_interleave = Overloaded(
-    _repeat_interleave_self_Tensor,
-    _repeat_interleave_Tensor,
-    _repeat_interleave_self_int,
-    _repeat_interleave_Tensor_out,
-)
+_repeat_interleave = declare.overloaded(_repeat_interleave_self_Tensor)
 
 
 @stub_of(_repeat_interleave_Tensor)
@@ -277,11 +244,7 @@ def repeat_interleave(*args, **kwargs):
     return _repeat_interleave.call(args, kwargs)
 
 
-_concat_default = declare("concat(Tensor[] tensors, int dim=0) -> Tensor", "pt2_compliant_tag")
-_concat_out = declare(
-    "concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_concat = Overloaded(_concat_default, _concat_out)
+_concat, _concat_default = declare.alone("concat(Tensor[] tensors, int dim=0) -> Tensor", out="out")
 
 
 @function_of(_concat, _concat_default)
@@ -295,11 +258,7 @@ def concat(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find_list(_concat_default, tensors)(tensors, dim)
 
 
-_concatenate_default = declare("concatenate(Tensor[] tensors, int dim=0) -> Tensor", "pt2_compliant_tag")
-_concatenate_out = declare(
-    "concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_concatenate = Overloaded(_concatenate_default, _concatenate_out)
+_concatenate, _concatenate_default = declare.alone("concatenate(Tensor[] tensors, int dim=0) -> Tensor", out="out")
 
 
 @function_of(_concatenate, _concatenate_default)
@@ -313,9 +272,7 @@ def concatenate(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find_list(_concatenate_default, tensors)(tensors, dim)
 
 
-_hstack_default = declare("hstack(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_hstack_out = declare("hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_hstack = Overloaded(_hstack_default, _hstack_out)
+_hstack, _hstack_default = declare.alone("hstack(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_hstack, _hstack_default)
@@ -325,9 +282,7 @@ def hstack(tensors=NOT_GIVEN, **named):
     return find_list(_hstack_default, tensors)(tensors)
 
 
-_vstack_default = declare("vstack(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_vstack_out = declare("vstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_vstack = Overloaded(_vstack_default, _vstack_out)
+_vstack, _vstack_default = declare.alone("vstack(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_vstack, _vstack_default)
@@ -337,9 +292,7 @@ def vstack(tensors=NOT_GIVEN, **named):
     return find_list(_vstack_default, tensors)(tensors)
 
 
-_row_stack_default = declare("row_stack(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_row_stack_out = declare("row_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_row_stack = Overloaded(_row_stack_default, _row_stack_out)
+_row_stack, _row_stack_default = declare.alone("row_stack(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_row_stack, _row_stack_default)
@@ -349,9 +302,7 @@ def row_stack(tensors=NOT_GIVEN, **named):
     return find_list(_row_stack_default, tensors)(tensors)
 
 
-_dstack_default = declare("dstack(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_dstack_out = declare("dstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_dstack = Overloaded(_dstack_default, _dstack_out)
+_dstack, _dstack_default = declare.alone("dstack(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_dstack, _dstack_default)
@@ -361,11 +312,7 @@ def dstack(tensors=NOT_GIVEN, **named):
     return find_list(_dstack_default, tensors)(tensors)
 
 
-_column_stack_default = declare("column_stack(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_column_stack_out = declare(
-    "column_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_column_stack = Overloaded(_column_stack_default, _column_stack_out)
+_column_stack, _column_stack_default = declare.alone("column_stack(Tensor[] tensors) -> Tensor", out="out")
 
 
 @function_of(_column_stack, _column_stack_default)
@@ -375,11 +322,9 @@ def column_stack(tensors=NOT_GIVEN, **named):
     return find_list(_column_stack_default, tensors)(tensors)
 
 
-_block_diag_default = declare("block_diag(Tensor[] tensors) -> Tensor", "pt2_compliant_tag")
-_block_diag_out = declare(
-    "block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
+_block_diag, _block_diag_default = declare.alone(
+    "block_diag(Tensor[] tensors) -> Tensor", out="out", out_tags="generated out"
 )
-_block_diag = Overloaded(_block_diag_default, _block_diag_out)
 
 
 @function_of(_block_diag, _block_diag_default)
@@ -389,9 +334,9 @@ def block_diag(tensors=NOT_GIVEN, **named):
     return find_list(_block_diag_default, tensors)(tensors)
 
 
-_meshgrid_default = declare("meshgrid(Tensor[] tensors) -> Tensor[]", "pt2_compliant_tag")
-_meshgrid_indexing = declare("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", "pt2_compliant_tag")
-_meshgrid = Overloaded(_meshgrid_default, _meshgrid_indexing)
+_meshgrid_default = declare("meshgrid(Tensor[] tensors) -> Tensor[]")
+_meshgrid_indexing = declare("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]")
+_meshgrid = declare.overloaded(_meshgrid_default)
 
 
 @stub_of(_meshgrid_default)
@@ -415,7 +360,7 @@ def meshgrid(*args, **kwargs):
     return as_tuple(_meshgrid.call(args, kwargs))
 
 
-_cartesian_prod = declare("cartesian_prod(Tensor[] tensors) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
+_cartesian_prod = declare("cartesian_prod(Tensor[] tensors) -> Tensor", "maybe_aliasing_or_mutating")
 
 
 @function_of(Overloaded(_cartesian_prod), _cartesian_prod)
@@ -425,9 +370,7 @@ def cartesian_prod(tensors=NOT_GIVEN, **named):
     return find_list(_cartesian_prod, tensors)(tensors)
 
 
-_combinations = declare(
-    "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", "pt2_compliant_tag"
-)
+_combinations = declare("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
 
 
 @function_of(Overloaded(_combinations), _combinations)
@@ -441,9 +384,7 @@ def combinations(self=NOT_GIVEN, r=2, with_replacement=False, **named):
     return find1(_combinations, self)(self, r, with_replacement)
 
 
-_diag_default = declare("diag(Tensor self, int diagonal=0) -> Tensor", "pt2_compliant_tag")
-_diag_out = declare("diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_diag = Overloaded(_diag_default, _diag_out)
+_diag, _diag_default = declare.alone("diag(Tensor self, int diagonal=0) -> Tensor", out="out")
 
 
 @stub_of(_diag_default)
@@ -462,7 +403,7 @@ def diag(self=NOT_GIVEN, diagonal=0, **named):
     return find1(_diag, self)(self, diagonal)
 
 
-_diagflat = declare("diagflat(Tensor self, int offset=0) -> Tensor", "pt2_compliant_tag")
+_diagflat = declare("diagflat(Tensor self, int offset=0) -> Tensor")
 
 
 @function_of(Overloaded(_diagflat), _diagflat)
@@ -474,14 +415,9 @@ def diagflat(self=NOT_GIVEN, offset=0, **named):
     return find1(_diagflat, self)(self, offset)
 
 
-_diag_embed_default = declare(
-    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", "pt2_compliant_tag"
+_diag_embed, _diag_embed_default = declare.alone(
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out="out", out_tags="generated out"
 )
-_diag_embed_out = declare(
-    "diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_diag_embed = Overloaded(_diag_embed_default, _diag_embed_out)
 
 
 @function_of(_diag_embed, _diag_embed_default)
@@ -500,13 +436,11 @@ def diag_embed(self=NOT_GIVEN, offset=0, dim1=-2, dim2=-1, **named):
 _tril_indices_default = declare(
     "tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _tril_indices_out = declare(
-    "tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_tril_indices = Overloaded(_tril_indices_default, _tril_indices_out)
+_tril_indices = declare.overloaded(_tril_indices_default)
 
 
 @function_of(_tril_indices, _tril_indices_default)
@@ -535,13 +469,11 @@ def tril_indices(
 _triu_indices_default = declare(
     "triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _triu_indices_out = declare(
-    "triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
+    "triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
-_triu_indices = Overloaded(_triu_indices_default, _triu_indices_out)
+_triu_indices = declare.overloaded(_triu_indices_default)
 
 
 @function_of(_triu_indices, _triu_indices_default)
@@ -567,16 +499,12 @@ def triu_indices(
     return find0(_triu_indices_default)(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_slice_scatter_default = declare(
+_slice_scatter, _slice_scatter_default = declare.alone(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-    "core pt2_compliant_tag view_copy",
+    "core view_copy",
+    out="out",
+    out_tags="generated out view_copy",
 )
-_slice_scatter_out = declare(
-    "slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag view_copy",
-)
-_slice_scatter = Overloaded(_slice_scatter_default, _slice_scatter_out)
 
 
 @function_of(_slice_scatter, _slice_scatter_default)
@@ -596,14 +524,12 @@ def slice_scatter(self=NOT_GIVEN, src=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=
     return find2(_slice_scatter_default, self, src)(self, src, dim, start, end, step)
 
 
-_select_scatter_default = declare(
-    "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", "core pt2_compliant_tag"
+_select_scatter, _select_scatter_default = declare.alone(
+    "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_select_scatter_out = declare(
-    "select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_select_scatter = Overloaded(_select_scatter_default, _select_scatter_out)
 
 
 @function_of(_select_scatter, _select_scatter_default)
@@ -617,15 +543,11 @@ def select_scatter(self=NOT_GIVEN, src=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN
     return find2(_select_scatter_default, self, src)(self, src, dim, index)
 
 
-_diagonal_scatter_default = declare(
-    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "pt2_compliant_tag"
+_diagonal_scatter, _diagonal_scatter_default = declare.alone(
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    out="out",
+    out_tags="generated out",
 )
-_diagonal_scatter_out = declare(
-    "diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_diagonal_scatter = Overloaded(_diagonal_scatter_default, _diagonal_scatter_out)
 
 
 @function_of(_diagonal_scatter, _diagonal_scatter_default)
@@ -641,17 +563,12 @@ def diagonal_scatter(self=NOT_GIVEN, src=NOT_GIVEN, offset=0, dim1=0, dim2=1, **
     return find2(_diagonal_scatter_default, self, src)(self, src, offset, dim1, dim2)
 
 
-_as_strided_scatter_default = declare(
+_as_strided_scatter, _as_strided_scatter_default = declare.alone(
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="out",
+    out_tags="generated out",
 )
-_as_strided_scatter_out = declare(
-    "as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_as_strided_scatter = Overloaded(_as_strided_scatter_default, _as_strided_scatter_out)
 
 
 @function_of(_as_strided_scatter, _as_strided_scatter_default)
@@ -667,14 +584,9 @@ def as_strided_scatter(self=NOT_GIVEN, src=NOT_GIVEN, size=NOT_GIVEN, stride=NOT
     return find2(_as_strided_scatter_default, self, src)(self, src, size, stride, storage_offset)
 
 
-_constant_pad_nd_default = declare(
-    "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", "core pt2_compliant_tag"
+_constant_pad_nd, _constant_pad_nd_default = declare.alone(
+    "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", "core", out="out", out_tags="generated out"
 )
-_constant_pad_nd_out = declare(
-    "constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_constant_pad_nd = Overloaded(_constant_pad_nd_default, _constant_pad_nd_out)
 
 
 @function_of(_constant_pad_nd, _constant_pad_nd_default)
@@ -688,13 +600,9 @@ def constant_pad_nd(self=NOT_GIVEN, pad=NOT_GIVEN, value=0, **named):
     return find1(_constant_pad_nd_default, self)(self, pad, value)
 
 
-_reflection_pad1d_default = declare(
-    "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "core pt2_compliant_tag"
+_reflection_pad1d, _reflection_pad1d_default = declare.alone(
+    "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "core", out="out"
 )
-_reflection_pad1d_out = declare(
-    "reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_reflection_pad1d = Overloaded(_reflection_pad1d_default, _reflection_pad1d_out)
 
 
 @function_of(_reflection_pad1d, _reflection_pad1d_default)
@@ -706,13 +614,9 @@ def reflection_pad1d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_reflection_pad1d_default, self)(self, padding)
 
 
-_reflection_pad2d_default = declare(
-    "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core pt2_compliant_tag"
+_reflection_pad2d, _reflection_pad2d_default = declare.alone(
+    "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core", out="out"
 )
-_reflection_pad2d_out = declare(
-    "reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_reflection_pad2d = Overloaded(_reflection_pad2d_default, _reflection_pad2d_out)
 
 
 @function_of(_reflection_pad2d, _reflection_pad2d_default)
@@ -724,13 +628,9 @@ def reflection_pad2d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_reflection_pad2d_default, self)(self, padding)
 
 
-_reflection_pad3d_default = declare(
-    "reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core pt2_compliant_tag"
+_reflection_pad3d, _reflection_pad3d_default = declare.alone(
+    "reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core", out="out"
 )
-_reflection_pad3d_out = declare(
-    "reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_reflection_pad3d = Overloaded(_reflection_pad3d_default, _reflection_pad3d_out)
 
 
 @function_of(_reflection_pad3d, _reflection_pad3d_default)
@@ -742,11 +642,9 @@ def reflection_pad3d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_reflection_pad3d_default, self)(self, padding)
 
 
-_replication_pad1d_default = declare("replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "pt2_compliant_tag")
-_replication_pad1d_out = declare(
-    "replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_replication_pad1d, _replication_pad1d_default = declare.alone(
+    "replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", out="out"
 )
-_replication_pad1d = Overloaded(_replication_pad1d_default, _replication_pad1d_out)
 
 
 @function_of(_replication_pad1d, _replication_pad1d_default)
@@ -758,13 +656,9 @@ def replication_pad1d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_replication_pad1d_default, self)(self, padding)
 
 
-_replication_pad2d_default = declare(
-    "replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core pt2_compliant_tag"
+_replication_pad2d, _replication_pad2d_default = declare.alone(
+    "replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core", out="out"
 )
-_replication_pad2d_out = declare(
-    "replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_replication_pad2d = Overloaded(_replication_pad2d_default, _replication_pad2d_out)
 
 
 @function_of(_replication_pad2d, _replication_pad2d_default)
@@ -776,13 +670,9 @@ def replication_pad2d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_replication_pad2d_default, self)(self, padding)
 
 
-_replication_pad3d_default = declare(
-    "replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core pt2_compliant_tag"
+_replication_pad3d, _replication_pad3d_default = declare.alone(
+    "replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core", out="out"
 )
-_replication_pad3d_out = declare(
-    "replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_replication_pad3d = Overloaded(_replication_pad3d_default, _replication_pad3d_out)
 
 
 @function_of(_replication_pad3d, _replication_pad3d_default)
@@ -794,7 +684,7 @@ def replication_pad3d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
     return find1(_replication_pad3d_default, self)(self, padding)
 
 
-__pad_circular = declare("_pad_circular(Tensor self, SymInt[] pad) -> Tensor", "pt2_compliant_tag")
+__pad_circular = declare("_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
 
 
 @function_of(Overloaded(__pad_circular), __pad_circular)
@@ -808,7 +698,7 @@ def _pad_circular(self=NOT_GIVEN, pad=NOT_GIVEN, *more, **named):
     return find1(__pad_circular, self)(self, pad)
 
 
-__pad_enum = declare("_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", "pt2_compliant_tag")
+__pad_enum = declare("_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor")
 
 
 @function_of(Overloaded(__pad_enum), __pad_enum)
@@ -824,7 +714,7 @@ def _pad_enum(self=NOT_GIVEN, pad=NOT_GIVEN, mode=NOT_GIVEN, value=None, **named
     return find1(__pad_enum, self)(self, pad, mode, value)
 
 
-_pad = declare('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', "pt2_compliant_tag")
+_pad = declare('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor')
 
 
 @function_of(Overloaded(_pad), _pad)
@@ -832,3 +722,17 @@ def pad(*args, **kwargs):
     if "pad_" in kwargs:
         kwargs["pad"] = kwargs.pop("pad_")
     return _pad.call_by_name(args, kwargs)
+
+
+__chunk_cat = declare("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor")
+
+
+@function_of(Overloaded(__chunk_cat), __chunk_cat)
+def _chunk_cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, num_chunks=NOT_GIVEN, **named):
+    if named:
+        return __chunk_cat.call_given((tensors, dim, num_chunks), named)
+    if type(dim) is not int:
+        dim = __chunk_cat.convert(1, dim)
+    if type(num_chunks) is not int or num_chunks.bit_length() > 63:
+        num_chunks = __chunk_cat.convert(2, num_chunks)
+    return find_list(__chunk_cat, tensors)(tensors, dim, num_chunks)

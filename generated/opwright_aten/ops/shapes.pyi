@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from opwright.abi import Device, Layout, Operator, Packet, Scalar, Tensor
 
 __all__ = [
+    "_chunk_cat",
     "_pad_circular",
     "_pad_enum",
     "as_strided_scatter",
@@ -367,6 +368,10 @@ def _pad_enum(input: A, pad: Sequence[int], mode: int, value: float | None = Non
 def pad(self: A, pad_: Sequence[int], mode: str = "constant", value: float | None = None) -> A: ...
 @overload
 def pad(input: A, pad_: Sequence[int], mode: str = "constant", value: float | None = None) -> A: ...
+@overload
+def _chunk_cat(tensors: Sequence[A], dim: int, num_chunks: int) -> A: ...
+@overload
+def _chunk_cat(tensors: Sequence[A], axis: int, num_chunks: int) -> A: ...
 
 class _flip_default_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
@@ -661,6 +666,11 @@ class _pad_call:
     def __call__(_op, self: A, pad_: Sequence[int], mode: str = "constant", value: float | None = None) -> A: ...
 
 class _pad_operator(_pad_call, Operator): ...
+
+class __chunk_cat_call:
+    def __call__(_op, tensors: Sequence[A], dim: int, num_chunks: int) -> A: ...
+
+class __chunk_cat_operator(__chunk_cat_call, Operator): ...
 
 class _flip_out_operator(Operator):
     def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
@@ -1215,6 +1225,9 @@ class __pad_enum_packet(__pad_enum_call, Packet):
 class _pad_packet(_pad_call, Packet):
     default: _pad_operator
 
+class __chunk_cat_packet(__chunk_cat_call, Packet):
+    default: __chunk_cat_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1260,5 +1273,6 @@ class Namespace:
     _pad_circular: __pad_circular_packet
     _pad_enum: __pad_enum_packet
     pad: _pad_packet
+    _chunk_cat: __chunk_cat_packet
 
 _meshgrid: _meshgrid_packet

@@ -4,41 +4,42 @@
 from numpy import ndarray
 
 from opwright.abi import (
+    INTS,
     NOT_GIVEN,
     Declarations,
-    Overloaded,
     Tensor,
+    as_tuple,
     find1,
     find2,
     find_some,
     function_of,
+    is_int_list,
     result_class,
     stub_of,
 )
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _sort_default = declare(
-    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "core pt2_compliant_tag"
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "core"
 )
 _sort_values = declare(
     "sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> "
     "(Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
 _sort_stable = declare(
-    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    "pt2_compliant_tag",
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"
 )
 _sort_values_stable = declare(
     "sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, "
     "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_sort = Overloaded(_sort_default, _sort_stable, _sort_values, _sort_values_stable)
+_sort = declare.overloaded(_sort_default)
 sort_default_result = result_class(_sort_default, "sort_default_result", __name__)
 sort_values_result = result_class(_sort_values, "sort_values_result", __name__)
 sort_stable_result = result_class(_sort_stable, "sort_stable_result", __name__)
@@ -74,15 +75,11 @@ def sort(*args, **kwargs):
     return _sort.call(args, kwargs)
 
 
-_argsort_default = declare("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "pt2_compliant_tag")
+_argsort_default = declare("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
 _argsort_stable = declare(
-    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "pt2_compliant_tag"
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out="stable_out"
 )
-_argsort_stable_out = declare(
-    "argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_argsort = Overloaded(_argsort_default, _argsort_stable, _argsort_stable_out)
+_argsort = declare.overloaded(_argsort_default)
 
 
 @stub_of(_argsort_default)
@@ -114,9 +111,7 @@ def argsort(*args, **kwargs):
     return _argsort.call(args, kwargs)
 
 
-_msort_default = declare("msort(Tensor self) -> Tensor", "pt2_compliant_tag")
-_msort_out = declare("msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_msort = Overloaded(_msort_default, _msort_out)
+_msort, _msort_default = declare.alone("msort(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_msort, _msort_default)
@@ -128,14 +123,14 @@ def msort(self=NOT_GIVEN, **named):
 
 _topk_default = declare(
     "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    "core pt2_compliant_tag",
+    "core",
 )
 _topk_values = declare(
     "topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, "
     "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_topk = Overloaded(_topk_default, _topk_values)
+_topk = declare.overloaded(_topk_default)
 topk_default_result = result_class(_topk_default, "topk_default_result", __name__)
 topk_values_result = result_class(_topk_values, "topk_values_result", __name__)
 
@@ -158,15 +153,14 @@ def topk(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, largest=True, sorted=True, 
 
 
 _kthvalue_default = declare(
-    "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    "pt2_compliant_tag",
+    "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"
 )
 _kthvalue_values = declare(
     "kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) "
     "indices) -> (Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_kthvalue = Overloaded(_kthvalue_default, _kthvalue_values)
+_kthvalue = declare.overloaded(_kthvalue_default)
 kthvalue_default_result = result_class(_kthvalue_default, "kthvalue_default_result", __name__)
 kthvalue_values_result = result_class(_kthvalue_values, "kthvalue_values_result", __name__)
 
@@ -188,17 +182,14 @@ def kthvalue(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **na
     return kthvalue_default_result(*find1(_kthvalue_default, self)(self, k, dim, keepdim))
 
 
-_median_default = declare("median(Tensor self) -> Tensor", "pt2_compliant_tag")
-_median_dim = declare(
-    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "pt2_compliant_tag"
-)
+_median_default = declare("median(Tensor self) -> Tensor", out="out", out_tags="generated out")
+_median_dim = declare("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
 _median_dim_values = declare(
     "median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> "
     "(Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_median_out = declare("median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag")
-_median = Overloaded(_median_default, _median_dim, _median_dim_values, _median_out)
+_median = declare.overloaded(_median_default)
 median_dim_result = result_class(_median_dim, "median_dim_result", __name__)
 median_dim_values_result = result_class(_median_dim_values, "median_dim_values_result", __name__)
 
@@ -228,19 +219,14 @@ def median(*args, **kwargs):
     return _median.call(args, kwargs)
 
 
-_nanmedian_default = declare("nanmedian(Tensor self) -> Tensor", "pt2_compliant_tag")
-_nanmedian_dim = declare(
-    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "pt2_compliant_tag"
-)
+_nanmedian_default = declare("nanmedian(Tensor self) -> Tensor", out="out", out_tags="generated out")
+_nanmedian_dim = declare("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
 _nanmedian_dim_values = declare(
     "nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> "
     "(Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_nanmedian_out = declare(
-    "nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out pt2_compliant_tag"
-)
-_nanmedian = Overloaded(_nanmedian_default, _nanmedian_dim, _nanmedian_dim_values, _nanmedian_out)
+_nanmedian = declare.overloaded(_nanmedian_default)
 nanmedian_dim_result = result_class(_nanmedian_dim, "nanmedian_dim_result", __name__)
 nanmedian_dim_values_result = result_class(_nanmedian_dim_values, "nanmedian_dim_values_result", __name__)
 
@@ -270,15 +256,13 @@ def nanmedian(*args, **kwargs):
     return _nanmedian.call(args, kwargs)
 
 
-_mode_default = declare(
-    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "pt2_compliant_tag"
-)
+_mode_default = declare("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
 _mode_values = declare(
     "mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> "
     "(Tensor(a!) values, Tensor(b!) indices)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_mode = Overloaded(_mode_default, _mode_values)
+_mode = declare.overloaded(_mode_default)
 mode_default_result = result_class(_mode_default, "mode_default_result", __name__)
 mode_values_result = result_class(_mode_values, "mode_values_result", __name__)
 
@@ -300,23 +284,13 @@ def mode(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
 
 _quantile_default = declare(
     "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    "pt2_compliant_tag",
-)
-_quantile_out = declare(
-    "quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="out",
 )
 _quantile_scalar = declare(
     "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    "pt2_compliant_tag",
+    out="scalar_out",
 )
-_quantile_scalar_out = declare(
-    "quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_quantile = Overloaded(_quantile_default, _quantile_scalar, _quantile_out, _quantile_scalar_out)
+_quantile = declare.overloaded(_quantile_default)
 
 
 @stub_of(_quantile_default)
@@ -367,24 +341,14 @@ def quantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, i
 
 _nanquantile_default = declare(
     "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    "pt2_compliant_tag",
-)
-_nanquantile_out = declare(
-    "nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+    out="out",
 )
 _nanquantile_scalar = declare(
     "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="scalar_out",
 )
-_nanquantile_scalar_out = declare(
-    "nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_nanquantile = Overloaded(_nanquantile_default, _nanquantile_scalar, _nanquantile_out, _nanquantile_scalar_out)
+_nanquantile = declare.overloaded(_nanquantile_default)
 
 
 @stub_of(_nanquantile_default)
@@ -434,15 +398,14 @@ def nanquantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *
 
 
 __unique_default = declare(
-    "_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", "dynamic_output_shape"
 )
 __unique_out = declare(
     "_unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> "
     "(Tensor(a!), Tensor(b!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__unique = Overloaded(__unique_default, __unique_out)
+__unique = declare.overloaded(__unique_default)
 
 
 @function_of(__unique, __unique_default)
@@ -459,14 +422,14 @@ def _unique(self=NOT_GIVEN, sorted=True, return_inverse=False, **named):
 __unique2_default = declare(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 __unique2_out = declare(
     "_unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) "
     "out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-__unique2 = Overloaded(__unique2_default, __unique2_out)
+__unique2 = declare.overloaded(__unique2_default)
 
 
 @function_of(__unique2, __unique2_default)
@@ -485,14 +448,14 @@ def _unique2(self=NOT_GIVEN, sorted=True, return_inverse=False, return_counts=Fa
 _unique_dim_default = declare(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
     "(Tensor, Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 _unique_dim_out = declare(
     "unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, "
     "Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_unique_dim = Overloaded(_unique_dim_default, _unique_dim_out)
+_unique_dim = declare.overloaded(_unique_dim_default)
 
 
 @function_of(_unique_dim, _unique_dim_default)
@@ -513,14 +476,14 @@ def unique_dim(self=NOT_GIVEN, dim=NOT_GIVEN, sorted=True, return_inverse=False,
 _unique_consecutive_default = declare(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, "
     "Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 _unique_consecutive_out = declare(
     "unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *, "
     "Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_unique_consecutive = Overloaded(_unique_consecutive_default, _unique_consecutive_out)
+_unique_consecutive = declare.overloaded(_unique_consecutive_default)
 
 
 @function_of(_unique_consecutive, _unique_consecutive_default)
@@ -541,14 +504,14 @@ def unique_consecutive(self=NOT_GIVEN, return_inverse=False, return_counts=False
 _unique_dim_consecutive_default = declare(
     "unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
 )
 _unique_dim_consecutive_out = declare(
     "unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *, "
     "Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_unique_dim_consecutive = Overloaded(_unique_dim_consecutive_default, _unique_dim_consecutive_out)
+_unique_dim_consecutive = declare.overloaded(_unique_dim_consecutive_default)
 
 
 @function_of(_unique_dim_consecutive, _unique_dim_consecutive_default)
@@ -567,26 +530,14 @@ def unique_dim_consecutive(self=NOT_GIVEN, dim=NOT_GIVEN, return_inverse=False, 
 _searchsorted_Tensor = declare(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
     "side=None, Tensor? sorter=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="Tensor_out",
 )
 _searchsorted_Scalar = declare(
     "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
     "side=None, Tensor? sorter=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="Scalar_out",
 )
-_searchsorted_Tensor_out = declare(
-    "searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
-    "side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_searchsorted_Scalar_out = declare(
-    "searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
-    "side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_searchsorted = Overloaded(
-    _searchsorted_Tensor, _searchsorted_Scalar, _searchsorted_Tensor_out, _searchsorted_Scalar_out
-)
+_searchsorted = declare.overloaded(_searchsorted_Tensor)
 
 
 @stub_of(_searchsorted_Tensor)
@@ -643,23 +594,14 @@ def searchsorted(
 
 _bucketize_Tensor = declare(
     "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-    "pt2_compliant_tag",
+    out="Tensor_out",
 )
 _bucketize_Scalar = declare(
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-    "pt2_compliant_tag",
+    out="Scalar_out",
+    out_tags="generated out",
 )
-_bucketize_Tensor_out = declare(
-    "bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out) "
-    "-> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_bucketize_Scalar_out = declare(
-    "bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out) "
-    "-> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bucketize = Overloaded(_bucketize_Tensor, _bucketize_Scalar, _bucketize_Tensor_out, _bucketize_Scalar_out)
+_bucketize = declare.overloaded(_bucketize_Tensor)
 
 
 @stub_of(_bucketize_Tensor)
@@ -698,15 +640,12 @@ def bucketize(self=NOT_GIVEN, boundaries=NOT_GIVEN, *, out_int32=False, right=Fa
     return find2(_bucketize, self, boundaries)(self, boundaries, out_int32, right)
 
 
-_bincount_default = declare(
+_bincount, _bincount_default = declare.alone(
     "bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
-    "dynamic_output_shape pt2_compliant_tag",
+    "dynamic_output_shape",
+    out="out",
+    out_tags="generated out",
 )
-_bincount_out = declare(
-    "bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_bincount = Overloaded(_bincount_default, _bincount_out)
 
 
 @function_of(_bincount, _bincount_default)
@@ -718,12 +657,9 @@ def bincount(self=NOT_GIVEN, weights=None, minlength=0, **named):
     return find_some(_bincount_default, (self,), weights)(self, weights, minlength)
 
 
-_histc_default = declare("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "pt2_compliant_tag")
-_histc_out = declare(
-    "histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
+_histc, _histc_default = declare.alone(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out="out"
 )
-_histc = Overloaded(_histc_default, _histc_out)
 
 
 @function_of(_histc, _histc_default)
@@ -742,24 +678,22 @@ def histc(self=NOT_GIVEN, bins=100, min=0, max=0, **named):
 _histogram_bins_tensor = declare(
     "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "
     "Tensor bin_edges)",
-    "pt2_compliant_tag",
 )
 _histogram_bins_tensor_out = declare(
     "histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) "
     "hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)",
-    "out pt2_compliant_tag",
+    "out",
 )
 _histogram_bin_ct = declare(
     "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> "
     "(Tensor hist, Tensor bin_edges)",
-    "pt2_compliant_tag",
 )
 _histogram_bin_ct_out = declare(
     "histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
     "density=False, Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)",
-    "out pt2_compliant_tag",
+    "out",
 )
-_histogram = Overloaded(_histogram_bins_tensor, _histogram_bin_ct, _histogram_bins_tensor_out, _histogram_bin_ct_out)
+_histogram = declare.overloaded(_histogram_bins_tensor)
 histogram_bins_tensor_result = result_class(_histogram_bins_tensor, "histogram_bins_tensor_result", __name__)
 histogram_bins_tensor_out_result = result_class(
     _histogram_bins_tensor_out, "histogram_bins_tensor_out_result", __name__
@@ -797,3 +731,142 @@ def histogram(*args, **kwargs):
         if count == 2 and type(args[1]) is int:
             return histogram_bin_ct(*args)
     return _histogram.call(args, kwargs)
+
+
+_histogramdd_default = declare(
+    "histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor "
+    "hist, Tensor[] bin_edges)",
+)
+_histogramdd_int_bins = declare(
+    "histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> "
+    "(Tensor hist, Tensor[] bin_edges)",
+)
+_histogramdd_TensorList_bins = declare(
+    "histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool "
+    "density=False) -> (Tensor hist, Tensor[] bin_edges)",
+)
+_histogramdd = declare.overloaded(_histogramdd_default)
+histogramdd_default_result = result_class(_histogramdd_default, "histogramdd_default_result", __name__)
+histogramdd_int_bins_result = result_class(_histogramdd_int_bins, "histogramdd_int_bins_result", __name__)
+histogramdd_TensorList_bins_result = result_class(
+    _histogramdd_TensorList_bins, "histogramdd_TensorList_bins_result", __name__
+)
+
+
+@stub_of(_histogramdd_default)
+def histogramdd_default(self, bins, range=None, weight=None, density=False):
+    if not is_int_list(bins):
+        bins = _histogramdd_default.convert(1, bins)
+    if range is not None:
+        range = _histogramdd_default.convert(2, range)
+    if type(density) is not bool:
+        density = _histogramdd_default.convert(4, density)
+    return histogramdd_default_result(
+        *find_some(_histogramdd_default, (self,), weight)(self, bins, range, weight, density)
+    )
+
+
+@stub_of(_histogramdd_int_bins)
+def histogramdd_int_bins(self, bins, range=None, weight=None, density=False):
+    if type(bins) is not int or bins.bit_length() > 63:
+        bins = _histogramdd_int_bins.convert(1, bins)
+    if range is not None:
+        range = _histogramdd_int_bins.convert(2, range)
+    if type(density) is not bool:
+        density = _histogramdd_int_bins.convert(4, density)
+    return histogramdd_int_bins_result(
+        *find_some(_histogramdd_int_bins, (self,), weight)(self, bins, range, weight, density)
+    )
+
+
+@stub_of(_histogramdd_TensorList_bins)
+def histogramdd_TensorList_bins(self, bins, range=None, weight=None, density=False):
+    if range is not None:
+        range = _histogramdd_TensorList_bins.convert(2, range)
+    if type(density) is not bool:
+        density = _histogramdd_TensorList_bins.convert(4, density)
+    return _histogramdd_TensorList_bins.call(self, bins, range, weight, density)
+
+
+@function_of(_histogramdd)
+def histogramdd(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 5 and type(args[1]) is int:
+            return histogramdd_int_bins(*args)
+    return _histogramdd.call(args, kwargs)
+
+
+__histogramdd_bin_edges_default = declare(
+    "_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool "
+    "density=False) -> Tensor[]",
+)
+__histogramdd_bin_edges_out = declare(
+    "_histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool "
+    "density=False, Tensor(a!)[] out) -> ()",
+    "generated out",
+)
+__histogramdd_bin_edges = declare.overloaded(__histogramdd_bin_edges_default)
+
+
+@stub_of(__histogramdd_bin_edges_default)
+def _histogramdd_bin_edges_default(self, bins, *more, range=None, weight=None, density=False):
+    if more or type(bins) in INTS:
+        bins = [bins, *more]
+    if not is_int_list(bins):
+        bins = __histogramdd_bin_edges_default.convert(1, bins)
+    if range is not None:
+        range = __histogramdd_bin_edges_default.convert(2, range)
+    if type(density) is not bool:
+        density = __histogramdd_bin_edges_default.convert(4, density)
+    return find_some(__histogramdd_bin_edges_default, (self,), weight)(self, bins, range, weight, density)
+
+
+@function_of(__histogramdd_bin_edges, gives_tuples=True)
+def _histogramdd_bin_edges(*args, **kwargs):
+    if len(args) > 1 and type(args[1]) in INTS:
+        args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return tuple(_histogramdd_bin_edges_default(*args))
+    return as_tuple(__histogramdd_bin_edges.call(args, kwargs))
+
+
+__histogramdd_from_bin_cts, __histogramdd_from_bin_cts_default = declare.alone(
+    "_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool "
+    "density=False) -> Tensor",
+    out="out",
+    out_tags="generated out",
+)
+
+
+@function_of(__histogramdd_from_bin_cts, __histogramdd_from_bin_cts_default)
+def _histogramdd_from_bin_cts(self=NOT_GIVEN, bins=NOT_GIVEN, *more, range=None, weight=None, density=False, **named):
+    if named:
+        return __histogramdd_from_bin_cts.call_given((self, bins, range, weight, density), named)
+    if more or type(bins) in INTS:
+        bins = [bins, *more]
+    if not is_int_list(bins):
+        bins = __histogramdd_from_bin_cts_default.convert(1, bins)
+    if range is not None:
+        range = __histogramdd_from_bin_cts_default.convert(2, range)
+    if type(density) is not bool:
+        density = __histogramdd_from_bin_cts_default.convert(4, density)
+    return find_some(__histogramdd_from_bin_cts_default, (self,), weight)(self, bins, range, weight, density)
+
+
+__histogramdd_from_bin_tensors, __histogramdd_from_bin_tensors_default = declare.alone(
+    "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor",
+    out="out",
+    out_tags="generated out",
+)
+
+
+@function_of(__histogramdd_from_bin_tensors, __histogramdd_from_bin_tensors_default)
+def _histogramdd_from_bin_tensors(self=NOT_GIVEN, bins=NOT_GIVEN, *, weight=None, density=False, **named):
+    if named:
+        return __histogramdd_from_bin_tensors.call_given((self, bins, weight, density), named)
+    if type(density) is not bool:
+        density = __histogramdd_from_bin_tensors_default.convert(3, density)
+    return __histogramdd_from_bin_tensors_default.call(self, bins, weight, density)

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
+    "_histogramdd_bin_edges",
+    "_histogramdd_from_bin_cts",
+    "_histogramdd_from_bin_tensors",
     "_unique",
     "_unique2",
     "argsort",
@@ -17,6 +20,7 @@ __all__ = [
     "bucketize",
     "histc",
     "histogram",
+    "histogramdd",
     "kthvalue",
     "median",
     "mode",
@@ -106,6 +110,18 @@ class histogram_bin_ct_result(NamedTuple, Generic[A]):
 class histogram_bin_ct_out_result(NamedTuple, Generic[A]):
     hist: A
     bin_edges: A
+
+class histogramdd_default_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: list[A]
+
+class histogramdd_int_bins_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: list[A]
+
+class histogramdd_TensorList_bins_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: list[A]
 
 @overload
 def sort(self: A, dim: int = -1, descending: bool = False) -> sort_default_result[A]: ...
@@ -589,6 +605,200 @@ def histogram(
     hist: A,
     bin_edges: A,
 ) -> histogram_bin_ct_out_result[A]: ...
+@overload
+def histogramdd(
+    self: A, bins: Sequence[int], range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_default_result[A]: ...
+@overload
+def histogramdd(
+    input: A, bins: Sequence[int], range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_default_result[A]: ...
+@overload
+def histogramdd(
+    self: Tensor,
+    bins: Sequence[int],
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogramdd_default_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: NDArray[Any],
+    bins: Sequence[int],
+    range: Sequence[float] | None = None,
+    *,
+    weight: Tensor,
+    density: bool = False,
+) -> histogramdd_default_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: A, bins: int, range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_int_bins_result[A]: ...
+@overload
+def histogramdd(
+    input: A, bins: int, range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_int_bins_result[A]: ...
+@overload
+def histogramdd(
+    self: Tensor,
+    bins: int,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogramdd_int_bins_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: NDArray[Any], bins: int, range: Sequence[float] | None = None, *, weight: Tensor, density: bool = False
+) -> histogramdd_int_bins_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: A, bins: Sequence[A], range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_TensorList_bins_result[A]: ...
+@overload
+def histogramdd(
+    input: A, bins: Sequence[A], range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+) -> histogramdd_TensorList_bins_result[A]: ...
+@overload
+def histogramdd(
+    self: Tensor,
+    bins: Sequence[TensorLike],
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogramdd_TensorList_bins_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: NDArray[Any],
+    bins: Sequence[Tensor],
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogramdd_TensorList_bins_result[Tensor]: ...
+@overload
+def histogramdd(
+    self: NDArray[Any],
+    bins: Sequence[NDArray[Any]],
+    range: Sequence[float] | None = None,
+    *,
+    weight: Tensor,
+    density: bool = False,
+) -> histogramdd_TensorList_bins_result[Tensor]: ...
+@overload
+def _histogramdd_bin_edges(
+    self: A,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> tuple[A, ...]: ...
+@overload
+def _histogramdd_bin_edges(
+    input: A,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> tuple[A, ...]: ...
+@overload
+def _histogramdd_bin_edges(
+    self: Tensor,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def _histogramdd_bin_edges(
+    self: NDArray[Any],
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: Tensor,
+    density: bool = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def _histogramdd_bin_edges(
+    self: TensorLike,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+    out: Sequence[TensorLike],
+) -> None: ...
+@overload
+def _histogramdd_from_bin_cts(
+    self: A,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> A: ...
+@overload
+def _histogramdd_from_bin_cts(
+    input: A,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> A: ...
+@overload
+def _histogramdd_from_bin_cts(
+    self: Tensor,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> Tensor: ...
+@overload
+def _histogramdd_from_bin_cts(
+    self: NDArray[Any],
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: Tensor,
+    density: bool = False,
+) -> Tensor: ...
+@overload
+def _histogramdd_from_bin_cts(
+    self: TensorLike,
+    bins: Sequence[int] | int,
+    *more: int,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+    out: A,
+) -> A: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    self: A, bins: Sequence[A], *, weight: A | None = None, density: bool = False
+) -> A: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    input: A, bins: Sequence[A], *, weight: A | None = None, density: bool = False
+) -> A: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    self: Tensor, bins: Sequence[TensorLike], *, weight: TensorLike | None = None, density: bool = False
+) -> Tensor: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    self: NDArray[Any], bins: Sequence[Tensor], *, weight: TensorLike | None = None, density: bool = False
+) -> Tensor: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    self: NDArray[Any], bins: Sequence[NDArray[Any]], *, weight: Tensor, density: bool = False
+) -> Tensor: ...
+@overload
+def _histogramdd_from_bin_tensors(
+    self: TensorLike, bins: Sequence[TensorLike], *, weight: TensorLike | None = None, density: bool = False, out: A
+) -> A: ...
 
 class _sort_default_call:
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> sort_default_result[A]: ...
@@ -1063,6 +1273,196 @@ class _histogram_bin_ct_out_operator(Operator):
         bin_edges: A,
     ) -> histogram_bin_ct_out_result[A]: ...
 
+class _histogramdd_default_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogramdd_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_default_result[Tensor]: ...
+
+class _histogramdd_default_operator(_histogramdd_default_call, Operator): ...
+
+histogramdd_default: _histogramdd_default_call
+
+class _histogramdd_int_bins_call:
+    @overload
+    def __call__(
+        _op, self: A, bins: int, range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+    ) -> histogramdd_int_bins_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: int,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_int_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: int,
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_int_bins_result[Tensor]: ...
+
+class _histogramdd_int_bins_operator(_histogramdd_int_bins_call, Operator): ...
+
+histogramdd_int_bins: _histogramdd_int_bins_call
+
+class _histogramdd_TensorList_bins_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[A],
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[TensorLike],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[Tensor],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[NDArray[Any]],
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+
+class _histogramdd_TensorList_bins_operator(_histogramdd_TensorList_bins_call, Operator): ...
+
+histogramdd_TensorList_bins: _histogramdd_TensorList_bins_call
+
+class __histogramdd_bin_edges_default_call:
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> list[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor,
+        density: bool = False,
+    ) -> list[Tensor]: ...
+
+class __histogramdd_bin_edges_default_operator(__histogramdd_bin_edges_default_call, Operator): ...
+
+_histogramdd_bin_edges_default: __histogramdd_bin_edges_default_call
+
+class __histogramdd_from_bin_cts_default_operator(Operator):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor,
+        density: bool = False,
+    ) -> Tensor: ...
+
+class __histogramdd_from_bin_tensors_defaul_operator(Operator):
+    @overload
+    def __call__(_op, self: A, bins: Sequence[A], *, weight: A | None = None, density: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, bins: Sequence[TensorLike], *, weight: TensorLike | None = None, density: bool = False
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], bins: Sequence[Tensor], *, weight: TensorLike | None = None, density: bool = False
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], bins: Sequence[NDArray[Any]], *, weight: Tensor, density: bool = False
+    ) -> Tensor: ...
+
 class _msort_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
@@ -1171,6 +1571,41 @@ class _bincount_out_operator(Operator):
 
 class _histc_out_operator(Operator):
     def __call__(_op, self: TensorLike, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
+
+class __histogramdd_bin_edges_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: Sequence[TensorLike],
+    ) -> None: ...
+
+class __histogramdd_from_bin_cts_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: A,
+    ) -> A: ...
+
+class __histogramdd_from_bin_tensors_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[TensorLike],
+        *,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: A,
+    ) -> A: ...
 
 class _sort_packet_call(Packet):
     @overload
@@ -1742,6 +2177,223 @@ class _histogram_packet(Packet):
         bin_edges: A,
     ) -> histogram_bin_ct_out_result[A]: ...
 
+class _histogramdd_packet(Packet):
+    default: _histogramdd_default_operator
+    int_bins: _histogramdd_int_bins_operator
+    TensorList_bins: _histogramdd_TensorList_bins_operator
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogramdd_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op, self: A, bins: int, range: Sequence[float] | None = None, weight: A | None = None, density: bool = False
+    ) -> histogramdd_int_bins_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: int,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_int_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: int,
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_int_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[A],
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[TensorLike],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[Tensor],
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[NDArray[Any]],
+        range: Sequence[float] | None = None,
+        *,
+        weight: Tensor,
+        density: bool = False,
+    ) -> histogramdd_TensorList_bins_result[Tensor]: ...
+
+class __histogramdd_bin_edges_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> list[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor,
+        density: bool = False,
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: Sequence[TensorLike],
+    ) -> None: ...
+
+class __histogramdd_bin_edges_packet(__histogramdd_bin_edges_packet_call):
+    default: __histogramdd_bin_edges_default_operator
+    out: __histogramdd_bin_edges_out_operator
+
+class __histogramdd_from_bin_cts_packet_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor,
+        density: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: A,
+    ) -> A: ...
+
+class __histogramdd_from_bin_cts_packet(__histogramdd_from_bin_cts_packet_call):
+    default: __histogramdd_from_bin_cts_default_operator
+    out: __histogramdd_from_bin_cts_out_operator
+
+class __histogramdd_from_bin_tensors_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, bins: Sequence[A], *, weight: A | None = None, density: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op, self: Tensor, bins: Sequence[TensorLike], *, weight: TensorLike | None = None, density: bool = False
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], bins: Sequence[Tensor], *, weight: TensorLike | None = None, density: bool = False
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, self: NDArray[Any], bins: Sequence[NDArray[Any]], *, weight: Tensor, density: bool = False
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[TensorLike],
+        *,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: A,
+    ) -> A: ...
+
+class __histogramdd_from_bin_tensors_packet(__histogramdd_from_bin_tensors_packet_call):
+    default: __histogramdd_from_bin_tensors_defaul_operator
+    out: __histogramdd_from_bin_tensors_out_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1765,3 +2417,9 @@ class Namespace:
     bincount: _bincount_packet
     histc: _histc_packet
     histogram: _histogram_packet
+    histogramdd: _histogramdd_packet
+    _histogramdd_bin_edges: __histogramdd_bin_edges_packet
+    _histogramdd_from_bin_cts: __histogramdd_from_bin_cts_packet
+    _histogramdd_from_bin_tensors: __histogramdd_from_bin_tensors_packet
+
+__histogramdd_bin_edges: __histogramdd_bin_edges_packet

@@ -7,12 +7,10 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, fin
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_erf_default = declare("erf(Tensor self) -> Tensor", "core pointwise pt2_compliant_tag")
-_erf_out = declare("erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_erf = Overloaded(_erf_default, _erf_out)
+_erf, _erf_default = declare.alone("erf(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
 @function_of(_erf, _erf_default)
@@ -22,9 +20,7 @@ def erf(self=NOT_GIVEN, **named):
     return find1(_erf_default, self)(self)
 
 
-_erfc_default = declare("erfc(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_erfc_out = declare("erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_erfc = Overloaded(_erfc_default, _erfc_out)
+_erfc, _erfc_default = declare.alone("erfc(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_erfc, _erfc_default)
@@ -34,9 +30,7 @@ def erfc(self=NOT_GIVEN, **named):
     return find1(_erfc_default, self)(self)
 
 
-_erfinv_default = declare("erfinv(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_erfinv_out = declare("erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_erfinv = Overloaded(_erfinv_default, _erfinv_out)
+_erfinv, _erfinv_default = declare.alone("erfinv(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_erfinv, _erfinv_default)
@@ -46,11 +40,7 @@ def erfinv(self=NOT_GIVEN, **named):
     return find1(_erfinv_default, self)(self)
 
 
-_special_erfcx_default = declare("special_erfcx(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_erfcx_out = declare(
-    "special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_erfcx = Overloaded(_special_erfcx_default, _special_erfcx_out)
+_special_erfcx, _special_erfcx_default = declare.alone("special_erfcx(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_erfcx, _special_erfcx_default)
@@ -60,9 +50,7 @@ def special_erfcx(self=NOT_GIVEN, **named):
     return find1(_special_erfcx_default, self)(self)
 
 
-_special_ndtr_default = declare("special_ndtr(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_ndtr_out = declare("special_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_ndtr = Overloaded(_special_ndtr_default, _special_ndtr_out)
+_special_ndtr, _special_ndtr_default = declare.alone("special_ndtr(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_ndtr, _special_ndtr_default)
@@ -72,11 +60,7 @@ def special_ndtr(self=NOT_GIVEN, **named):
     return find1(_special_ndtr_default, self)(self)
 
 
-_special_ndtri_default = declare("special_ndtri(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_ndtri_out = declare(
-    "special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_ndtri = Overloaded(_special_ndtri_default, _special_ndtri_out)
+_special_ndtri, _special_ndtri_default = declare.alone("special_ndtri(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_ndtri, _special_ndtri_default)
@@ -86,11 +70,9 @@ def special_ndtri(self=NOT_GIVEN, **named):
     return find1(_special_ndtri_default, self)(self)
 
 
-_special_log_ndtr_default = declare("special_log_ndtr(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_log_ndtr_out = declare(
-    "special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_log_ndtr, _special_log_ndtr_default = declare.alone(
+    "special_log_ndtr(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_log_ndtr = Overloaded(_special_log_ndtr_default, _special_log_ndtr_out)
 
 
 @function_of(_special_log_ndtr, _special_log_ndtr_default)
@@ -100,9 +82,7 @@ def special_log_ndtr(self=NOT_GIVEN, **named):
     return find1(_special_log_ndtr_default, self)(self)
 
 
-_lgamma_default = declare("lgamma(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_lgamma_out = declare("lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_lgamma = Overloaded(_lgamma_default, _lgamma_out)
+_lgamma, _lgamma_default = declare.alone("lgamma(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_lgamma, _lgamma_default)
@@ -112,9 +92,7 @@ def lgamma(self=NOT_GIVEN, **named):
     return find1(_lgamma_default, self)(self)
 
 
-_digamma_default = declare("digamma(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_digamma_out = declare("digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_digamma = Overloaded(_digamma_default, _digamma_out)
+_digamma, _digamma_default = declare.alone("digamma(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_digamma, _digamma_default)
@@ -124,11 +102,7 @@ def digamma(self=NOT_GIVEN, **named):
     return find1(_digamma_default, self)(self)
 
 
-_polygamma_default = declare("polygamma(int n, Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_polygamma_out = declare(
-    "polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_polygamma = Overloaded(_polygamma_default, _polygamma_out)
+_polygamma, _polygamma_default = declare.alone("polygamma(int n, Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_polygamma, _polygamma_default)
@@ -140,7 +114,7 @@ def polygamma(n=NOT_GIVEN, self=NOT_GIVEN, **named):
     return find1(_polygamma_default, self)(n, self)
 
 
-_polygamma_ = declare("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_polygamma_ = declare("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_polygamma_), _polygamma_)
@@ -152,11 +126,7 @@ def polygamma_(self=NOT_GIVEN, n=NOT_GIVEN, **named):
     return find1(_polygamma_, self)(self, n)
 
 
-_mvlgamma_default = declare("mvlgamma(Tensor self, int p) -> Tensor", "pointwise pt2_compliant_tag")
-_mvlgamma_out = declare(
-    "mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_mvlgamma = Overloaded(_mvlgamma_default, _mvlgamma_out)
+_mvlgamma, _mvlgamma_default = declare.alone("mvlgamma(Tensor self, int p) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_mvlgamma, _mvlgamma_default)
@@ -168,7 +138,7 @@ def mvlgamma(self=NOT_GIVEN, p=NOT_GIVEN, **named):
     return find1(_mvlgamma_default, self)(self, p)
 
 
-_mvlgamma_ = declare("mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_mvlgamma_ = declare("mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_mvlgamma_), _mvlgamma_)
@@ -180,32 +150,14 @@ def mvlgamma_(self=NOT_GIVEN, p=NOT_GIVEN, **named):
     return find1(_mvlgamma_, self)(self, p)
 
 
-_special_zeta_default = declare("special_zeta(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
+_special_zeta_default = declare("special_zeta(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 _special_zeta_self_scalar = declare(
-    "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", "pointwise", out="self_scalar_out"
 )
 _special_zeta_other_scalar = declare(
-    "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="other_scalar_out"
 )
-_special_zeta_out = declare(
-    "special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_zeta_self_scalar_out = declare(
-    "special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_zeta_other_scalar_out = declare(
-    "special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_zeta = Overloaded(
-    _special_zeta_default,
-    _special_zeta_self_scalar,
-    _special_zeta_other_scalar,
-    _special_zeta_out,
-    _special_zeta_self_scalar_out,
-    _special_zeta_other_scalar_out,
-)
+_special_zeta = declare.overloaded(_special_zeta_default)
 
 
 @stub_of(_special_zeta_default)
@@ -231,8 +183,7 @@ def special_zeta_other_scalar(self, other):
 def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _special_zeta.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
@@ -242,11 +193,7 @@ def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_zeta, self, other)(self, other)
 
 
-_igamma_default = declare("igamma(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_igamma_out = declare(
-    "igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_igamma = Overloaded(_igamma_default, _igamma_out)
+_igamma, _igamma_default = declare.alone("igamma(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_igamma, _igamma_default)
@@ -256,7 +203,7 @@ def igamma(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_igamma_default, self, other)(self, other)
 
 
-_igamma_ = declare("igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_igamma_ = declare("igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_igamma_), _igamma_)
@@ -266,11 +213,7 @@ def igamma_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_igamma_, self, other)(self, other)
 
 
-_igammac_default = declare("igammac(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_igammac_out = declare(
-    "igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_igammac = Overloaded(_igammac_default, _igammac_out)
+_igammac, _igammac_default = declare.alone("igammac(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_igammac, _igammac_default)
@@ -280,7 +223,7 @@ def igammac(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_igammac_default, self, other)(self, other)
 
 
-_igammac_ = declare("igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_igammac_ = declare("igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_igammac_), _igammac_)
@@ -290,9 +233,7 @@ def igammac_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_igammac_, self, other)(self, other)
 
 
-_i0_default = declare("i0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_i0_out = declare("i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_i0 = Overloaded(_i0_default, _i0_out)
+_i0, _i0_default = declare.alone("i0(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_i0, _i0_default)
@@ -302,11 +243,7 @@ def i0(self=NOT_GIVEN, **named):
     return find1(_i0_default, self)(self)
 
 
-_special_i0e_default = declare("special_i0e(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_i0e_out = declare(
-    "special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_i0e = Overloaded(_special_i0e_default, _special_i0e_out)
+_special_i0e, _special_i0e_default = declare.alone("special_i0e(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_i0e, _special_i0e_default)
@@ -316,11 +253,7 @@ def special_i0e(self=NOT_GIVEN, **named):
     return find1(_special_i0e_default, self)(self)
 
 
-_special_i1_default = declare("special_i1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_i1_out = declare(
-    "special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_i1 = Overloaded(_special_i1_default, _special_i1_out)
+_special_i1, _special_i1_default = declare.alone("special_i1(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_i1, _special_i1_default)
@@ -330,11 +263,7 @@ def special_i1(self=NOT_GIVEN, **named):
     return find1(_special_i1_default, self)(self)
 
 
-_special_i1e_default = declare("special_i1e(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_i1e_out = declare(
-    "special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_i1e = Overloaded(_special_i1e_default, _special_i1e_out)
+_special_i1e, _special_i1e_default = declare.alone("special_i1e(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_i1e, _special_i1e_default)
@@ -344,13 +273,9 @@ def special_i1e(self=NOT_GIVEN, **named):
     return find1(_special_i1e_default, self)(self)
 
 
-_special_modified_bessel_i0_default = declare(
-    "special_modified_bessel_i0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+_special_modified_bessel_i0, _special_modified_bessel_i0_default = declare.alone(
+    "special_modified_bessel_i0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_modified_bessel_i0_out = declare(
-    "special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_modified_bessel_i0 = Overloaded(_special_modified_bessel_i0_default, _special_modified_bessel_i0_out)
 
 
 @function_of(_special_modified_bessel_i0, _special_modified_bessel_i0_default)
@@ -360,13 +285,9 @@ def special_modified_bessel_i0(self=NOT_GIVEN, **named):
     return find1(_special_modified_bessel_i0_default, self)(self)
 
 
-_special_modified_bessel_i1_default = declare(
-    "special_modified_bessel_i1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+_special_modified_bessel_i1, _special_modified_bessel_i1_default = declare.alone(
+    "special_modified_bessel_i1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_modified_bessel_i1_out = declare(
-    "special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_modified_bessel_i1 = Overloaded(_special_modified_bessel_i1_default, _special_modified_bessel_i1_out)
 
 
 @function_of(_special_modified_bessel_i1, _special_modified_bessel_i1_default)
@@ -376,11 +297,9 @@ def special_modified_bessel_i1(self=NOT_GIVEN, **named):
     return find1(_special_modified_bessel_i1_default, self)(self)
 
 
-_special_airy_ai_default = declare("special_airy_ai(Tensor x) -> Tensor", "pointwise pt2_compliant_tag")
-_special_airy_ai_out = declare(
-    "special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_airy_ai, _special_airy_ai_default = declare.alone(
+    "special_airy_ai(Tensor x) -> Tensor", "pointwise", out="out"
 )
-_special_airy_ai = Overloaded(_special_airy_ai_default, _special_airy_ai_out)
 
 
 @function_of(_special_airy_ai, _special_airy_ai_default)
@@ -390,11 +309,9 @@ def special_airy_ai(x=NOT_GIVEN, **named):
     return find1(_special_airy_ai_default, x)(x)
 
 
-_special_bessel_j0_default = declare("special_bessel_j0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_bessel_j0_out = declare(
-    "special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_bessel_j0, _special_bessel_j0_default = declare.alone(
+    "special_bessel_j0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_bessel_j0 = Overloaded(_special_bessel_j0_default, _special_bessel_j0_out)
 
 
 @function_of(_special_bessel_j0, _special_bessel_j0_default)
@@ -404,11 +321,9 @@ def special_bessel_j0(self=NOT_GIVEN, **named):
     return find1(_special_bessel_j0_default, self)(self)
 
 
-_special_bessel_j1_default = declare("special_bessel_j1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_bessel_j1_out = declare(
-    "special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_bessel_j1, _special_bessel_j1_default = declare.alone(
+    "special_bessel_j1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_bessel_j1 = Overloaded(_special_bessel_j1_default, _special_bessel_j1_out)
 
 
 @function_of(_special_bessel_j1, _special_bessel_j1_default)
@@ -418,11 +333,9 @@ def special_bessel_j1(self=NOT_GIVEN, **named):
     return find1(_special_bessel_j1_default, self)(self)
 
 
-_special_bessel_y0_default = declare("special_bessel_y0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_bessel_y0_out = declare(
-    "special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_bessel_y0, _special_bessel_y0_default = declare.alone(
+    "special_bessel_y0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_bessel_y0 = Overloaded(_special_bessel_y0_default, _special_bessel_y0_out)
 
 
 @function_of(_special_bessel_y0, _special_bessel_y0_default)
@@ -432,11 +345,9 @@ def special_bessel_y0(self=NOT_GIVEN, **named):
     return find1(_special_bessel_y0_default, self)(self)
 
 
-_special_bessel_y1_default = declare("special_bessel_y1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_bessel_y1_out = declare(
-    "special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_special_bessel_y1, _special_bessel_y1_default = declare.alone(
+    "special_bessel_y1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_bessel_y1 = Overloaded(_special_bessel_y1_default, _special_bessel_y1_out)
 
 
 @function_of(_special_bessel_y1, _special_bessel_y1_default)
@@ -446,13 +357,9 @@ def special_bessel_y1(self=NOT_GIVEN, **named):
     return find1(_special_bessel_y1_default, self)(self)
 
 
-_special_modified_bessel_k0_default = declare(
-    "special_modified_bessel_k0(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+_special_modified_bessel_k0, _special_modified_bessel_k0_default = declare.alone(
+    "special_modified_bessel_k0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_modified_bessel_k0_out = declare(
-    "special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_modified_bessel_k0 = Overloaded(_special_modified_bessel_k0_default, _special_modified_bessel_k0_out)
 
 
 @function_of(_special_modified_bessel_k0, _special_modified_bessel_k0_default)
@@ -462,13 +369,9 @@ def special_modified_bessel_k0(self=NOT_GIVEN, **named):
     return find1(_special_modified_bessel_k0_default, self)(self)
 
 
-_special_modified_bessel_k1_default = declare(
-    "special_modified_bessel_k1(Tensor self) -> Tensor", "pointwise pt2_compliant_tag"
+_special_modified_bessel_k1, _special_modified_bessel_k1_default = declare.alone(
+    "special_modified_bessel_k1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-_special_modified_bessel_k1_out = declare(
-    "special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_modified_bessel_k1 = Overloaded(_special_modified_bessel_k1_default, _special_modified_bessel_k1_out)
 
 
 @function_of(_special_modified_bessel_k1, _special_modified_bessel_k1_default)
@@ -478,15 +381,8 @@ def special_modified_bessel_k1(self=NOT_GIVEN, **named):
     return find1(_special_modified_bessel_k1_default, self)(self)
 
 
-_special_scaled_modified_bessel_k0_default = declare(
-    "special_scaled_modified_bessel_k0(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
-)
-_special_scaled_modified_bessel_k0_out = declare(
-    "special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_scaled_modified_bessel_k0 = Overloaded(
-    _special_scaled_modified_bessel_k0_default, _special_scaled_modified_bessel_k0_out
+_special_scaled_modified_bessel_k0, _special_scaled_modified_bessel_k0_default = declare.alone(
+    "special_scaled_modified_bessel_k0(Tensor x) -> Tensor", "pointwise", out="out"
 )
 
 
@@ -497,15 +393,8 @@ def special_scaled_modified_bessel_k0(x=NOT_GIVEN, **named):
     return find1(_special_scaled_modified_bessel_k0_default, x)(x)
 
 
-_special_scaled_modified_bessel_k1_default = declare(
-    "special_scaled_modified_bessel_k1(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
-)
-_special_scaled_modified_bessel_k1_out = declare(
-    "special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_scaled_modified_bessel_k1 = Overloaded(
-    _special_scaled_modified_bessel_k1_default, _special_scaled_modified_bessel_k1_out
+_special_scaled_modified_bessel_k1, _special_scaled_modified_bessel_k1_default = declare.alone(
+    "special_scaled_modified_bessel_k1(Tensor x) -> Tensor", "pointwise", out="out"
 )
 
 
@@ -516,13 +405,9 @@ def special_scaled_modified_bessel_k1(x=NOT_GIVEN, **named):
     return find1(_special_scaled_modified_bessel_k1_default, x)(x)
 
 
-_special_spherical_bessel_j0_default = declare(
-    "special_spherical_bessel_j0(Tensor x) -> Tensor", "pointwise pt2_compliant_tag"
+_special_spherical_bessel_j0, _special_spherical_bessel_j0_default = declare.alone(
+    "special_spherical_bessel_j0(Tensor x) -> Tensor", "pointwise", out="out"
 )
-_special_spherical_bessel_j0_out = declare(
-    "special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_spherical_bessel_j0 = Overloaded(_special_spherical_bessel_j0_default, _special_spherical_bessel_j0_out)
 
 
 @function_of(_special_spherical_bessel_j0, _special_spherical_bessel_j0_default)
@@ -532,11 +417,7 @@ def special_spherical_bessel_j0(x=NOT_GIVEN, **named):
     return find1(_special_spherical_bessel_j0_default, x)(x)
 
 
-_logit_default = declare("logit(Tensor self, float? eps=None) -> Tensor", "pointwise pt2_compliant_tag")
-_logit_out = declare(
-    "logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_logit = Overloaded(_logit_default, _logit_out)
+_logit, _logit_default = declare.alone("logit(Tensor self, float? eps=None) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_logit, _logit_default)
@@ -548,9 +429,7 @@ def logit(self=NOT_GIVEN, eps=None, **named):
     return find1(_logit_default, self)(self, eps)
 
 
-_sinc_default = declare("sinc(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_sinc_out = declare("sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag")
-_sinc = Overloaded(_sinc_default, _sinc_out)
+_sinc, _sinc_default = declare.alone("sinc(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_sinc, _sinc_default)
@@ -560,11 +439,7 @@ def sinc(self=NOT_GIVEN, **named):
     return find1(_sinc_default, self)(self)
 
 
-_special_entr_default = declare("special_entr(Tensor self) -> Tensor", "pointwise pt2_compliant_tag")
-_special_entr_out = declare(
-    "special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_entr = Overloaded(_special_entr_default, _special_entr_out)
+_special_entr, _special_entr_default = declare.alone("special_entr(Tensor self) -> Tensor", "pointwise", out="out")
 
 
 @function_of(_special_entr, _special_entr_default)
@@ -574,28 +449,14 @@ def special_entr(self=NOT_GIVEN, **named):
     return find1(_special_entr_default, self)(self)
 
 
-_xlogy_Tensor = declare("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_xlogy_OutTensor = declare(
-    "xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
+_xlogy_Tensor = declare("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="OutTensor")
+_xlogy_Scalar_Self = declare(
+    "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", "pointwise", out="OutScalar_Self"
 )
-_xlogy_Scalar_Self = declare("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag")
-_xlogy_OutScalar_Self = declare(
-    "xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
+_xlogy_Scalar_Other = declare(
+    "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", "pointwise", out="OutScalar_Other"
 )
-_xlogy_Scalar_Other = declare("xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag")
-_xlogy_OutScalar_Other = declare(
-    "xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_xlogy = Overloaded(
-    _xlogy_Tensor,
-    _xlogy_Scalar_Self,
-    _xlogy_Scalar_Other,
-    _xlogy_OutTensor,
-    _xlogy_OutScalar_Self,
-    _xlogy_OutScalar_Other,
-)
+_xlogy = declare.overloaded(_xlogy_Tensor)
 
 
 @stub_of(_xlogy_Tensor)
@@ -621,8 +482,7 @@ def xlogy_Scalar_Other(self, other):
 def xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _xlogy.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
@@ -632,13 +492,9 @@ def xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_xlogy, self, other)(self, other)
 
 
-_xlogy__Tensor = declare(
-    "xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag"
-)
-_xlogy__Scalar_Other = declare(
-    "xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pt2_compliant_tag"
-)
-_xlogy_ = Overloaded(_xlogy__Tensor, _xlogy__Scalar_Other)
+_xlogy__Tensor = declare("xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_xlogy__Scalar_Other = declare("xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_xlogy_ = declare.overloaded(_xlogy__Tensor)
 
 
 @stub_of(_xlogy__Tensor)
@@ -665,34 +521,14 @@ def xlogy_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_xlogy_, self, other)(self, other)
 
 
-_special_xlog1py_default = declare(
-    "special_xlog1py(Tensor self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
-)
+_special_xlog1py_default = declare("special_xlog1py(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 _special_xlog1py_self_scalar = declare(
-    "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", "pointwise", out="self_scalar_out"
 )
 _special_xlog1py_other_scalar = declare(
-    "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise pt2_compliant_tag"
+    "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="other_scalar_out"
 )
-_special_xlog1py_out = declare(
-    "special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pointwise pt2_compliant_tag"
-)
-_special_xlog1py_self_scalar_out = declare(
-    "special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_xlog1py_other_scalar_out = declare(
-    "special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pointwise pt2_compliant_tag",
-)
-_special_xlog1py = Overloaded(
-    _special_xlog1py_default,
-    _special_xlog1py_self_scalar,
-    _special_xlog1py_other_scalar,
-    _special_xlog1py_out,
-    _special_xlog1py_self_scalar_out,
-    _special_xlog1py_other_scalar_out,
-)
+_special_xlog1py = declare.overloaded(_special_xlog1py_default)
 
 
 @stub_of(_special_xlog1py_default)
@@ -718,8 +554,7 @@ def special_xlog1py_other_scalar(self, other):
 def special_xlog1py(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _special_xlog1py.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
@@ -729,9 +564,7 @@ def special_xlog1py(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_xlog1py, self, other)(self, other)
 
 
-_special_erf_default = declare("special_erf(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_erf_out = declare("special_erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_erf = Overloaded(_special_erf_default, _special_erf_out)
+_special_erf, _special_erf_default = declare.alone("special_erf(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_erf, _special_erf_default)
@@ -741,9 +574,7 @@ def special_erf(self=NOT_GIVEN, **named):
     return find1(_special_erf_default, self)(self)
 
 
-_special_erfc_default = declare("special_erfc(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_erfc_out = declare("special_erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_erfc = Overloaded(_special_erfc_default, _special_erfc_out)
+_special_erfc, _special_erfc_default = declare.alone("special_erfc(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_erfc, _special_erfc_default)
@@ -753,11 +584,7 @@ def special_erfc(self=NOT_GIVEN, **named):
     return find1(_special_erfc_default, self)(self)
 
 
-_special_erfinv_default = declare("special_erfinv(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_erfinv_out = declare(
-    "special_erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_special_erfinv = Overloaded(_special_erfinv_default, _special_erfinv_out)
+_special_erfinv, _special_erfinv_default = declare.alone("special_erfinv(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_erfinv, _special_erfinv_default)
@@ -767,11 +594,7 @@ def special_erfinv(self=NOT_GIVEN, **named):
     return find1(_special_erfinv_default, self)(self)
 
 
-_special_gammaln_default = declare("special_gammaln(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_gammaln_out = declare(
-    "special_gammaln.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_special_gammaln = Overloaded(_special_gammaln_default, _special_gammaln_out)
+_special_gammaln, _special_gammaln_default = declare.alone("special_gammaln(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_gammaln, _special_gammaln_default)
@@ -781,11 +604,7 @@ def special_gammaln(self=NOT_GIVEN, **named):
     return find1(_special_gammaln_default, self)(self)
 
 
-_special_digamma_default = declare("special_digamma(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_digamma_out = declare(
-    "special_digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_special_digamma = Overloaded(_special_digamma_default, _special_digamma_out)
+_special_digamma, _special_digamma_default = declare.alone("special_digamma(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_digamma, _special_digamma_default)
@@ -795,11 +614,9 @@ def special_digamma(self=NOT_GIVEN, **named):
     return find1(_special_digamma_default, self)(self)
 
 
-_special_gammainc_default = declare("special_gammainc(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_special_gammainc_out = declare(
-    "special_gammainc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_gammainc, _special_gammainc_default = declare.alone(
+    "special_gammainc(Tensor self, Tensor other) -> Tensor", out="out"
 )
-_special_gammainc = Overloaded(_special_gammainc_default, _special_gammainc_out)
 
 
 @function_of(_special_gammainc, _special_gammainc_default)
@@ -809,11 +626,9 @@ def special_gammainc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_gammainc_default, self, other)(self, other)
 
 
-_special_gammaincc_default = declare("special_gammaincc(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_special_gammaincc_out = declare(
-    "special_gammaincc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_gammaincc, _special_gammaincc_default = declare.alone(
+    "special_gammaincc(Tensor self, Tensor other) -> Tensor", out="out"
 )
-_special_gammaincc = Overloaded(_special_gammaincc_default, _special_gammaincc_out)
 
 
 @function_of(_special_gammaincc, _special_gammaincc_default)
@@ -823,9 +638,7 @@ def special_gammaincc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_gammaincc_default, self, other)(self, other)
 
 
-_special_psi_default = declare("special_psi(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_psi_out = declare("special_psi.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_psi = Overloaded(_special_psi_default, _special_psi_out)
+_special_psi, _special_psi_default = declare.alone("special_psi(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_psi, _special_psi_default)
@@ -835,11 +648,9 @@ def special_psi(self=NOT_GIVEN, **named):
     return find1(_special_psi_default, self)(self)
 
 
-_special_polygamma_default = declare("special_polygamma(int n, Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_polygamma_out = declare(
-    "special_polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_polygamma, _special_polygamma_default = declare.alone(
+    "special_polygamma(int n, Tensor self) -> Tensor", out="out"
 )
-_special_polygamma = Overloaded(_special_polygamma_default, _special_polygamma_out)
 
 
 @function_of(_special_polygamma, _special_polygamma_default)
@@ -851,11 +662,9 @@ def special_polygamma(n=NOT_GIVEN, self=NOT_GIVEN, **named):
     return find1(_special_polygamma_default, self)(n, self)
 
 
-_special_multigammaln_default = declare("special_multigammaln(Tensor self, int p) -> Tensor", "pt2_compliant_tag")
-_special_multigammaln_out = declare(
-    "special_multigammaln.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_multigammaln, _special_multigammaln_default = declare.alone(
+    "special_multigammaln(Tensor self, int p) -> Tensor", out="out"
 )
-_special_multigammaln = Overloaded(_special_multigammaln_default, _special_multigammaln_out)
 
 
 @function_of(_special_multigammaln, _special_multigammaln_default)
@@ -867,9 +676,7 @@ def special_multigammaln(self=NOT_GIVEN, p=NOT_GIVEN, **named):
     return find1(_special_multigammaln_default, self)(self, p)
 
 
-_special_i0_default = declare("special_i0(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_i0_out = declare("special_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_i0 = Overloaded(_special_i0_default, _special_i0_out)
+_special_i0, _special_i0_default = declare.alone("special_i0(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_i0, _special_i0_default)
@@ -879,11 +686,9 @@ def special_i0(self=NOT_GIVEN, **named):
     return find1(_special_i0_default, self)(self)
 
 
-_special_logit_default = declare("special_logit(Tensor self, float? eps=None) -> Tensor", "pt2_compliant_tag")
-_special_logit_out = declare(
-    "special_logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_logit, _special_logit_default = declare.alone(
+    "special_logit(Tensor self, float? eps=None) -> Tensor", out="out"
 )
-_special_logit = Overloaded(_special_logit_default, _special_logit_out)
 
 
 @function_of(_special_logit, _special_logit_default)
@@ -895,9 +700,7 @@ def special_logit(self=NOT_GIVEN, eps=None, **named):
     return find1(_special_logit_default, self)(self, eps)
 
 
-_special_sinc_default = declare("special_sinc(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_sinc_out = declare("special_sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_sinc = Overloaded(_special_sinc_default, _special_sinc_out)
+_special_sinc, _special_sinc_default = declare.alone("special_sinc(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_sinc, _special_sinc_default)
@@ -907,9 +710,7 @@ def special_sinc(self=NOT_GIVEN, **named):
     return find1(_special_sinc_default, self)(self)
 
 
-_special_expit_default = declare("special_expit(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_expit_out = declare("special_expit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_expit = Overloaded(_special_expit_default, _special_expit_out)
+_special_expit, _special_expit_default = declare.alone("special_expit(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_expit, _special_expit_default)
@@ -919,9 +720,7 @@ def special_expit(self=NOT_GIVEN, **named):
     return find1(_special_expit_default, self)(self)
 
 
-_special_exp2_default = declare("special_exp2(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_exp2_out = declare("special_exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_exp2 = Overloaded(_special_exp2_default, _special_exp2_out)
+_special_exp2, _special_exp2_default = declare.alone("special_exp2(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_exp2, _special_exp2_default)
@@ -931,9 +730,7 @@ def special_exp2(self=NOT_GIVEN, **named):
     return find1(_special_exp2_default, self)(self)
 
 
-_special_expm1_default = declare("special_expm1(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_expm1_out = declare("special_expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_expm1 = Overloaded(_special_expm1_default, _special_expm1_out)
+_special_expm1, _special_expm1_default = declare.alone("special_expm1(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_expm1, _special_expm1_default)
@@ -943,9 +740,7 @@ def special_expm1(self=NOT_GIVEN, **named):
     return find1(_special_expm1_default, self)(self)
 
 
-_special_log1p_default = declare("special_log1p(Tensor self) -> Tensor", "pt2_compliant_tag")
-_special_log1p_out = declare("special_log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag")
-_special_log1p = Overloaded(_special_log1p_default, _special_log1p_out)
+_special_log1p, _special_log1p_default = declare.alone("special_log1p(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_special_log1p, _special_log1p_default)
@@ -955,31 +750,14 @@ def special_log1p(self=NOT_GIVEN, **named):
     return find1(_special_log1p_default, self)(self)
 
 
-_special_xlogy_default = declare("special_xlogy(Tensor self, Tensor other) -> Tensor", "pt2_compliant_tag")
-_special_xlogy_out = declare(
-    "special_xlogy.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
+_special_xlogy_default = declare("special_xlogy(Tensor self, Tensor other) -> Tensor", out="out")
 _special_xlogy_self_scalar = declare(
-    "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", "pt2_compliant_tag"
-)
-_special_xlogy_self_scalar_out = declare(
-    "special_xlogy.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+    "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", out="self_scalar_out"
 )
 _special_xlogy_other_scalar = declare(
-    "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", "pt2_compliant_tag"
+    "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", out="other_scalar_out"
 )
-_special_xlogy_other_scalar_out = declare(
-    "special_xlogy.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_special_xlogy = Overloaded(
-    _special_xlogy_default,
-    _special_xlogy_self_scalar,
-    _special_xlogy_other_scalar,
-    _special_xlogy_out,
-    _special_xlogy_self_scalar_out,
-    _special_xlogy_other_scalar_out,
-)
+_special_xlogy = declare.overloaded(_special_xlogy_default)
 
 
 @stub_of(_special_xlogy_default)
@@ -1005,8 +783,7 @@ def special_xlogy_other_scalar(self, other):
 def special_xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _special_xlogy.call_given((self, other), named)
-    kind1 = type(self)
-    kind2 = type(other)
+    kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
@@ -1016,11 +793,9 @@ def special_xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_special_xlogy, self, other)(self, other)
 
 
-_special_round_default = declare("special_round(Tensor self, *, int decimals=0) -> Tensor", "pt2_compliant_tag")
-_special_round_out = declare(
-    "special_round.out(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
+_special_round, _special_round_default = declare.alone(
+    "special_round(Tensor self, *, int decimals=0) -> Tensor", out="out"
 )
-_special_round = Overloaded(_special_round_default, _special_round_out)
 
 
 @function_of(_special_round, _special_round_default)
@@ -1032,9 +807,7 @@ def special_round(self=NOT_GIVEN, *, decimals=0, **named):
     return find1(_special_round_default, self)(self, decimals)
 
 
-_special_softmax = declare(
-    "special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag"
-)
+_special_softmax = declare("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 
 
 @function_of(Overloaded(_special_softmax), _special_softmax)
@@ -1048,9 +821,7 @@ def special_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, dtype=None, **named):
     return find1(_special_softmax, self)(self, dim, dtype)
 
 
-_special_log_softmax = declare(
-    "special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "pt2_compliant_tag"
-)
+_special_log_softmax = declare("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
 
 
 @function_of(Overloaded(_special_log_softmax), _special_log_softmax)
@@ -1064,7 +835,7 @@ def special_log_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     return find1(_special_log_softmax, self)(self, dim, dtype)
 
 
-_erf_ = declare("erf_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_erf_ = declare("erf_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_erf_), _erf_)
@@ -1074,7 +845,7 @@ def erf_(self=NOT_GIVEN, **named):
     return find1(_erf_, self)(self)
 
 
-_erfc_ = declare("erfc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_erfc_ = declare("erfc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_erfc_), _erfc_)
@@ -1084,7 +855,7 @@ def erfc_(self=NOT_GIVEN, **named):
     return find1(_erfc_, self)(self)
 
 
-_erfinv_ = declare("erfinv_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_erfinv_ = declare("erfinv_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_erfinv_), _erfinv_)
@@ -1094,7 +865,7 @@ def erfinv_(self=NOT_GIVEN, **named):
     return find1(_erfinv_, self)(self)
 
 
-_lgamma_ = declare("lgamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_lgamma_ = declare("lgamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_lgamma_), _lgamma_)
@@ -1104,7 +875,7 @@ def lgamma_(self=NOT_GIVEN, **named):
     return find1(_lgamma_, self)(self)
 
 
-_digamma_ = declare("digamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_digamma_ = declare("digamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_digamma_), _digamma_)
@@ -1114,7 +885,7 @@ def digamma_(self=NOT_GIVEN, **named):
     return find1(_digamma_, self)(self)
 
 
-_i0_ = declare("i0_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_i0_ = declare("i0_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_i0_), _i0_)
@@ -1124,7 +895,7 @@ def i0_(self=NOT_GIVEN, **named):
     return find1(_i0_, self)(self)
 
 
-_logit_ = declare("logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_logit_ = declare("logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_logit_), _logit_)
@@ -1136,7 +907,7 @@ def logit_(self=NOT_GIVEN, eps=None, **named):
     return find1(_logit_, self)(self, eps)
 
 
-_sinc_ = declare("sinc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise pt2_compliant_tag")
+_sinc_ = declare("sinc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
 
 
 @function_of(Overloaded(_sinc_), _sinc_)

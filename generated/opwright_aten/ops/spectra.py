@@ -18,17 +18,12 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-__fft_r2c_default = declare(
-    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", "core pt2_compliant_tag"
+__fft_r2c, __fft_r2c_default = declare.alone(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", "core", out="out"
 )
-__fft_r2c_out = declare(
-    "_fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__fft_r2c = Overloaded(__fft_r2c_default, __fft_r2c_out)
 
 
 @function_of(__fft_r2c, __fft_r2c_default)
@@ -44,14 +39,9 @@ def _fft_r2c(self=NOT_GIVEN, dim=NOT_GIVEN, normalization=NOT_GIVEN, onesided=NO
     return find1(__fft_r2c_default, self)(self, dim, normalization, onesided)
 
 
-__fft_c2r_default = declare(
-    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", "core pt2_compliant_tag"
+__fft_c2r, __fft_c2r_default = declare.alone(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", "core", out="out"
 )
-__fft_c2r_out = declare(
-    "_fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__fft_c2r = Overloaded(__fft_c2r_default, __fft_c2r_out)
 
 
 @function_of(__fft_c2r, __fft_c2r_default)
@@ -67,14 +57,9 @@ def _fft_c2r(self=NOT_GIVEN, dim=NOT_GIVEN, normalization=NOT_GIVEN, last_dim_si
     return find1(__fft_c2r_default, self)(self, dim, normalization, last_dim_size)
 
 
-__fft_c2c_default = declare(
-    "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", "pt2_compliant_tag"
+__fft_c2c, __fft_c2c_default = declare.alone(
+    "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", out="out"
 )
-__fft_c2c_out = declare(
-    "_fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__fft_c2c = Overloaded(__fft_c2c_default, __fft_c2c_out)
 
 
 @function_of(__fft_c2c, __fft_c2c_default)
@@ -90,14 +75,9 @@ def _fft_c2c(self=NOT_GIVEN, dim=NOT_GIVEN, normalization=NOT_GIVEN, forward=NOT
     return find1(__fft_c2c_default, self)(self, dim, normalization, forward)
 
 
-_fft_fft_default = declare(
-    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_fft, _fft_fft_default = declare.alone(
+    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_fft_out = declare(
-    "fft_fft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_fft = Overloaded(_fft_fft_default, _fft_fft_out)
 
 
 @function_of(_fft_fft, _fft_fft_default)
@@ -115,14 +95,9 @@ def fft_fft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_fft_default, self)(self, n, dim, norm)
 
 
-_fft_ifft_default = declare(
-    "fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ifft, _fft_ifft_default = declare.alone(
+    "fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_ifft_out = declare(
-    "fft_ifft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ifft = Overloaded(_fft_ifft_default, _fft_ifft_out)
 
 
 @function_of(_fft_ifft, _fft_ifft_default)
@@ -140,14 +115,9 @@ def fft_ifft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_ifft_default, self)(self, n, dim, norm)
 
 
-_fft_rfft_default = declare(
-    "fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_rfft, _fft_rfft_default = declare.alone(
+    "fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_rfft_out = declare(
-    "fft_rfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_rfft = Overloaded(_fft_rfft_default, _fft_rfft_out)
 
 
 @function_of(_fft_rfft, _fft_rfft_default)
@@ -165,14 +135,9 @@ def fft_rfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_rfft_default, self)(self, n, dim, norm)
 
 
-_fft_irfft_default = declare(
-    "fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_irfft, _fft_irfft_default = declare.alone(
+    "fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_irfft_out = declare(
-    "fft_irfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_irfft = Overloaded(_fft_irfft_default, _fft_irfft_out)
 
 
 @function_of(_fft_irfft, _fft_irfft_default)
@@ -190,14 +155,9 @@ def fft_irfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_irfft_default, self)(self, n, dim, norm)
 
 
-_fft_hfft_default = declare(
-    "fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_hfft, _fft_hfft_default = declare.alone(
+    "fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_hfft_out = declare(
-    "fft_hfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_hfft = Overloaded(_fft_hfft_default, _fft_hfft_out)
 
 
 @function_of(_fft_hfft, _fft_hfft_default)
@@ -215,14 +175,9 @@ def fft_hfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_hfft_default, self)(self, n, dim, norm)
 
 
-_fft_ihfft_default = declare(
-    "fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ihfft, _fft_ihfft_default = declare.alone(
+    "fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out="out"
 )
-_fft_ihfft_out = declare(
-    "fft_ihfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ihfft = Overloaded(_fft_ihfft_default, _fft_ihfft_out)
 
 
 @function_of(_fft_ihfft, _fft_ihfft_default)
@@ -240,15 +195,9 @@ def fft_ihfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_ihfft_default, self)(self, n, dim, norm)
 
 
-_fft_fft2_default = declare(
-    "fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_fft2, _fft_fft2_default = declare.alone(
+    "fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_fft2_out = declare(
-    "fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_fft2 = Overloaded(_fft_fft2_default, _fft_fft2_out)
 
 
 @function_of(_fft_fft2, _fft_fft2_default)
@@ -266,15 +215,9 @@ def fft_fft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_fft2_default, self)(self, s, dim, norm)
 
 
-_fft_ifft2_default = declare(
-    "fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ifft2, _fft_ifft2_default = declare.alone(
+    "fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_ifft2_out = declare(
-    "fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ifft2 = Overloaded(_fft_ifft2_default, _fft_ifft2_out)
 
 
 @function_of(_fft_ifft2, _fft_ifft2_default)
@@ -292,15 +235,9 @@ def fft_ifft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_ifft2_default, self)(self, s, dim, norm)
 
 
-_fft_rfft2_default = declare(
-    "fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_rfft2, _fft_rfft2_default = declare.alone(
+    "fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_rfft2_out = declare(
-    "fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_rfft2 = Overloaded(_fft_rfft2_default, _fft_rfft2_out)
 
 
 @function_of(_fft_rfft2, _fft_rfft2_default)
@@ -318,15 +255,9 @@ def fft_rfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_rfft2_default, self)(self, s, dim, norm)
 
 
-_fft_irfft2_default = declare(
-    "fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_irfft2, _fft_irfft2_default = declare.alone(
+    "fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_irfft2_out = declare(
-    "fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_irfft2 = Overloaded(_fft_irfft2_default, _fft_irfft2_out)
 
 
 @function_of(_fft_irfft2, _fft_irfft2_default)
@@ -344,15 +275,9 @@ def fft_irfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_irfft2_default, self)(self, s, dim, norm)
 
 
-_fft_hfft2_default = declare(
-    "fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_hfft2, _fft_hfft2_default = declare.alone(
+    "fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_hfft2_out = declare(
-    "fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_hfft2 = Overloaded(_fft_hfft2_default, _fft_hfft2_out)
 
 
 @function_of(_fft_hfft2, _fft_hfft2_default)
@@ -370,15 +295,9 @@ def fft_hfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_hfft2_default, self)(self, s, dim, norm)
 
 
-_fft_ihfft2_default = declare(
-    "fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ihfft2, _fft_ihfft2_default = declare.alone(
+    "fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out="out"
 )
-_fft_ihfft2_out = declare(
-    "fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ihfft2 = Overloaded(_fft_ihfft2_default, _fft_ihfft2_out)
 
 
 @function_of(_fft_ihfft2, _fft_ihfft2_default)
@@ -396,14 +315,9 @@ def fft_ihfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_ihfft2_default, self)(self, s, dim, norm)
 
 
-_fft_fftn_default = declare(
-    "fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_fftn, _fft_fftn_default = declare.alone(
+    "fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_fftn_out = declare(
-    "fft_fftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_fftn = Overloaded(_fft_fftn_default, _fft_fftn_out)
 
 
 @function_of(_fft_fftn, _fft_fftn_default)
@@ -421,14 +335,9 @@ def fft_fftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_fftn_default, self)(self, s, dim, norm)
 
 
-_fft_ifftn_default = declare(
-    "fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ifftn, _fft_ifftn_default = declare.alone(
+    "fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_ifftn_out = declare(
-    "fft_ifftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ifftn = Overloaded(_fft_ifftn_default, _fft_ifftn_out)
 
 
 @function_of(_fft_ifftn, _fft_ifftn_default)
@@ -446,14 +355,9 @@ def fft_ifftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_ifftn_default, self)(self, s, dim, norm)
 
 
-_fft_rfftn_default = declare(
-    "fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_rfftn, _fft_rfftn_default = declare.alone(
+    "fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_rfftn_out = declare(
-    "fft_rfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_rfftn = Overloaded(_fft_rfftn_default, _fft_rfftn_out)
 
 
 @function_of(_fft_rfftn, _fft_rfftn_default)
@@ -471,14 +375,9 @@ def fft_rfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_rfftn_default, self)(self, s, dim, norm)
 
 
-_fft_irfftn_default = declare(
-    "fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_irfftn, _fft_irfftn_default = declare.alone(
+    "fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_irfftn_out = declare(
-    "fft_irfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_irfftn = Overloaded(_fft_irfftn_default, _fft_irfftn_out)
 
 
 @function_of(_fft_irfftn, _fft_irfftn_default)
@@ -496,14 +395,9 @@ def fft_irfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_irfftn_default, self)(self, s, dim, norm)
 
 
-_fft_hfftn_default = declare(
-    "fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_hfftn, _fft_hfftn_default = declare.alone(
+    "fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_hfftn_out = declare(
-    "fft_hfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_hfftn = Overloaded(_fft_hfftn_default, _fft_hfftn_out)
 
 
 @function_of(_fft_hfftn, _fft_hfftn_default)
@@ -521,14 +415,9 @@ def fft_hfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
     return find1(_fft_hfftn_default, self)(self, s, dim, norm)
 
 
-_fft_ihfftn_default = declare(
-    "fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", "pt2_compliant_tag"
+_fft_ihfftn, _fft_ihfftn_default = declare.alone(
+    "fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out="out"
 )
-_fft_ihfftn_out = declare(
-    "fft_ihfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_fft_ihfftn = Overloaded(_fft_ihfftn_default, _fft_ihfftn_out)
 
 
 @function_of(_fft_ihfftn, _fft_ihfftn_default)
@@ -549,12 +438,9 @@ def fft_ihfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
 _fft_fftfreq_default = declare(
     "fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_fft_fftfreq_out = declare(
-    "fft_fftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_fft_fftfreq = Overloaded(_fft_fftfreq_default, _fft_fftfreq_out)
+_fft_fftfreq_out = declare("fft_fftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_fft_fftfreq = declare.overloaded(_fft_fftfreq_default)
 
 
 @function_of(_fft_fftfreq, _fft_fftfreq_default)
@@ -579,12 +465,9 @@ def fft_fftfreq(n=NOT_GIVEN, d=1.0, *, dtype=None, layout=None, device=None, pin
 _fft_rfftfreq_default = declare(
     "fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_fft_rfftfreq_out = declare(
-    "fft_rfftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)", "out pt2_compliant_tag"
-)
-_fft_rfftfreq = Overloaded(_fft_rfftfreq_default, _fft_rfftfreq_out)
+_fft_rfftfreq_out = declare("fft_rfftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)", "out")
+_fft_rfftfreq = declare.overloaded(_fft_rfftfreq_default)
 
 
 @function_of(_fft_rfftfreq, _fft_rfftfreq_default)
@@ -606,7 +489,7 @@ def fft_rfftfreq(n=NOT_GIVEN, d=1.0, *, dtype=None, layout=None, device=None, pi
     return find0(_fft_rfftfreq_default)(n, d, dtype, layout, device, pin_memory)
 
 
-_fft_fftshift = declare("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", "pt2_compliant_tag")
+_fft_fftshift = declare("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor")
 
 
 @function_of(Overloaded(_fft_fftshift), _fft_fftshift)
@@ -620,7 +503,7 @@ def fft_fftshift(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_fft_fftshift, self)(self, dim)
 
 
-_fft_ifftshift = declare("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", "pt2_compliant_tag")
+_fft_ifftshift = declare("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor")
 
 
 @function_of(Overloaded(_fft_ifftshift), _fft_ifftshift)
@@ -637,15 +520,13 @@ def fft_ifftshift(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
 _stft_default = declare(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
     "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
-    "pt2_compliant_tag",
 )
 _stft_center = declare(
     "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
     'center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, '
     "bool? align_to_window=None) -> Tensor",
-    "pt2_compliant_tag",
 )
-_stft = Overloaded(_stft_default, _stft_center)
+_stft = declare.overloaded(_stft_default)
 
 
 @stub_of(_stft_default)
@@ -740,7 +621,6 @@ def stft(*args, **kwargs):
 _istft = declare(
     "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
     "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
-    "pt2_compliant_tag",
 )
 
 

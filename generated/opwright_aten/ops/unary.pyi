@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -47,6 +47,7 @@ __all__ = [
     "floor_",
     "frac",
     "frac_",
+    "frexp",
     "gelu",
     "gelu_",
     "is_conj",
@@ -101,6 +102,14 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+
+class frexp_Tensor_result(NamedTuple, Generic[A]):
+    mantissa: A
+    exponent: A
+
+class frexp_Tensor_out_result(NamedTuple, Generic[A]):
+    mantissa: A
+    exponent: A
 
 @overload
 def neg(self: A) -> A: ...
@@ -388,6 +397,12 @@ def relu(self: A) -> A: ...
 def relu(input: A) -> A: ...
 @overload
 def relu(self: TensorLike, *, out: A) -> A: ...
+@overload
+def frexp(self: A) -> frexp_Tensor_result[A]: ...
+@overload
+def frexp(input: A) -> frexp_Tensor_result[A]: ...
+@overload
+def frexp(self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
 @overload
 def gelu(self: A, *, approximate: str = "none") -> A: ...
 @overload
@@ -740,6 +755,12 @@ class _polar_default_operator(Operator):
 
 class _relu_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _frexp_Tensor_operator(Operator):
+    def __call__(_op, self: A) -> frexp_Tensor_result[A]: ...
+
+class _frexp_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
 
 class _gelu_default_operator(Operator):
     def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
@@ -1540,6 +1561,14 @@ class _relu_packet(_relu_packet_call):
     default: _relu_default_operator
     out: _relu_out_operator
 
+class _frexp_packet(Packet):
+    Tensor: _frexp_Tensor_operator
+    Tensor_out: _frexp_Tensor_out_operator
+    @overload
+    def __call__(_op, self: A) -> frexp_Tensor_result[A]: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
+
 class _gelu_packet_call(Packet):
     @overload
     def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
@@ -1732,6 +1761,7 @@ class Namespace:
     complex: _complex_packet
     polar: _polar_packet
     relu: _relu_packet
+    frexp: _frexp_packet
     gelu: _gelu_packet
     square: _square_packet
     square_: _square__packet

@@ -5,20 +5,16 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find2, func
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
 _upsample_nearest1d_default = declare(
-    "upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", "pt2_compliant_tag"
+    "upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", out="out"
 )
 _upsample_nearest1d_vec = declare(
-    "upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", "pt2_compliant_tag"
+    "upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"
 )
-_upsample_nearest1d_out = declare(
-    "upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_nearest1d = Overloaded(_upsample_nearest1d_default, _upsample_nearest1d_vec, _upsample_nearest1d_out)
+_upsample_nearest1d = declare.overloaded(_upsample_nearest1d_default)
 
 
 @stub_of(_upsample_nearest1d_default)
@@ -52,25 +48,15 @@ def upsample_nearest1d(*args, **kwargs):
 
 _upsample_nearest2d_default = declare(
     "upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 _upsample_nearest2d_vec = declare(
     "upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="vec_out",
+    out_tags="generated out",
 )
-_upsample_nearest2d_vec_out = declare(
-    "upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_upsample_nearest2d_out = declare(
-    "upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_nearest2d = Overloaded(
-    _upsample_nearest2d_default, _upsample_nearest2d_vec, _upsample_nearest2d_vec_out, _upsample_nearest2d_out
-)
+_upsample_nearest2d = declare.overloaded(_upsample_nearest2d_default)
 
 
 @stub_of(_upsample_nearest2d_default)
@@ -109,17 +95,12 @@ def upsample_nearest2d(*args, **kwargs):
 _upsample_nearest3d_default = declare(
     "upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 _upsample_nearest3d_vec = declare(
-    "upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", "pt2_compliant_tag"
+    "upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"
 )
-_upsample_nearest3d_out = declare(
-    "upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? "
-    "scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_nearest3d = Overloaded(_upsample_nearest3d_default, _upsample_nearest3d_vec, _upsample_nearest3d_out)
+_upsample_nearest3d = declare.overloaded(_upsample_nearest3d_default)
 
 
 @stub_of(_upsample_nearest3d_default)
@@ -158,20 +139,12 @@ def upsample_nearest3d(*args, **kwargs):
 
 
 __upsample_nearest_exact1d_default = declare(
-    "_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", "pt2_compliant_tag"
+    "_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", out="out"
 )
 __upsample_nearest_exact1d_vec = declare(
-    "_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-    "pt2_compliant_tag",
+    "_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"
 )
-__upsample_nearest_exact1d_out = declare(
-    "_upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__upsample_nearest_exact1d = Overloaded(
-    __upsample_nearest_exact1d_default, __upsample_nearest_exact1d_vec, __upsample_nearest_exact1d_out
-)
+__upsample_nearest_exact1d = declare.overloaded(__upsample_nearest_exact1d_default)
 
 
 @stub_of(__upsample_nearest_exact1d_default)
@@ -206,20 +179,12 @@ def _upsample_nearest_exact1d(*args, **kwargs):
 __upsample_nearest_exact2d_default = declare(
     "_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 __upsample_nearest_exact2d_vec = declare(
-    "_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-    "pt2_compliant_tag",
+    "_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"
 )
-__upsample_nearest_exact2d_out = declare(
-    "_upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, "
-    "*, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__upsample_nearest_exact2d = Overloaded(
-    __upsample_nearest_exact2d_default, __upsample_nearest_exact2d_vec, __upsample_nearest_exact2d_out
-)
+__upsample_nearest_exact2d = declare.overloaded(__upsample_nearest_exact2d_default)
 
 
 @stub_of(__upsample_nearest_exact2d_default)
@@ -258,20 +223,12 @@ def _upsample_nearest_exact2d(*args, **kwargs):
 __upsample_nearest_exact3d_default = declare(
     "_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, "
     "float? scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 __upsample_nearest_exact3d_vec = declare(
-    "_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-    "pt2_compliant_tag",
+    "_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"
 )
-__upsample_nearest_exact3d_out = declare(
-    "_upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, "
-    "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-__upsample_nearest_exact3d = Overloaded(
-    __upsample_nearest_exact3d_default, __upsample_nearest_exact3d_vec, __upsample_nearest_exact3d_out
-)
+__upsample_nearest_exact3d = declare.overloaded(__upsample_nearest_exact3d_default)
 
 
 @stub_of(__upsample_nearest_exact3d_default)
@@ -310,19 +267,12 @@ def _upsample_nearest_exact3d(*args, **kwargs):
 
 
 _upsample_linear1d_default = declare(
-    "upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
-    "pt2_compliant_tag",
+    "upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", out="out"
 )
 _upsample_linear1d_vec = declare(
-    "upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-    "pt2_compliant_tag",
+    "upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"
 )
-_upsample_linear1d_out = declare(
-    "upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_linear1d = Overloaded(_upsample_linear1d_default, _upsample_linear1d_vec, _upsample_linear1d_out)
+_upsample_linear1d = declare.overloaded(_upsample_linear1d_default)
 
 
 @stub_of(_upsample_linear1d_default)
@@ -361,26 +311,16 @@ def upsample_linear1d(*args, **kwargs):
 _upsample_bilinear2d_default = declare(
     "upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 _upsample_bilinear2d_vec = declare(
     "upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
     "Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="vec_out",
+    out_tags="generated out",
 )
-_upsample_bilinear2d_vec_out = declare(
-    "upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_upsample_bilinear2d_out = declare(
-    "upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
-    "scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_bilinear2d = Overloaded(
-    _upsample_bilinear2d_default, _upsample_bilinear2d_vec, _upsample_bilinear2d_vec_out, _upsample_bilinear2d_out
-)
+_upsample_bilinear2d = declare.overloaded(_upsample_bilinear2d_default)
 
 
 @stub_of(_upsample_bilinear2d_default)
@@ -423,19 +363,13 @@ def upsample_bilinear2d(*args, **kwargs):
 _upsample_trilinear3d_default = declare(
     "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? "
     "scales_h=None, float? scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 _upsample_trilinear3d_vec = declare(
     "upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
     "Tensor",
-    "pt2_compliant_tag",
 )
-_upsample_trilinear3d_out = declare(
-    "upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? "
-    "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_trilinear3d = Overloaded(_upsample_trilinear3d_default, _upsample_trilinear3d_vec, _upsample_trilinear3d_out)
+_upsample_trilinear3d = declare.overloaded(_upsample_trilinear3d_default)
 
 
 @stub_of(_upsample_trilinear3d_default)
@@ -480,18 +414,12 @@ def upsample_trilinear3d(*args, **kwargs):
 _upsample_bicubic2d_default = declare(
     "upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
-    "pt2_compliant_tag",
+    out="out",
 )
 _upsample_bicubic2d_vec = declare(
-    "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-    "pt2_compliant_tag",
+    "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"
 )
-_upsample_bicubic2d_out = declare(
-    "upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
-    "scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-    "out pt2_compliant_tag",
-)
-_upsample_bicubic2d = Overloaded(_upsample_bicubic2d_default, _upsample_bicubic2d_vec, _upsample_bicubic2d_out)
+_upsample_bicubic2d = declare.overloaded(_upsample_bicubic2d_default)
 
 
 @stub_of(_upsample_bicubic2d_default)
@@ -531,9 +459,104 @@ def upsample_bicubic2d(*args, **kwargs):
     return _upsample_bicubic2d.call(args, kwargs)
 
 
+__upsample_bilinear2d_aa_default = declare(
+    "_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+)
+__upsample_bilinear2d_aa_vec = declare(
+    "_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
+    "Tensor",
+)
+__upsample_bilinear2d_aa = declare.overloaded(__upsample_bilinear2d_aa_default)
+
+
+@stub_of(__upsample_bilinear2d_aa_default)
+def _upsample_bilinear2d_aa_default(self, output_size, align_corners, scales_h=None, scales_w=None):
+    if not is_int_list(output_size):
+        output_size = __upsample_bilinear2d_aa_default.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = __upsample_bilinear2d_aa_default.convert(2, align_corners)
+    if scales_h is not None and type(scales_h) is not float:
+        scales_h = __upsample_bilinear2d_aa_default.convert(3, scales_h)
+    if scales_w is not None and type(scales_w) is not float:
+        scales_w = __upsample_bilinear2d_aa_default.convert(4, scales_w)
+    return find1(__upsample_bilinear2d_aa_default, self)(self, output_size, align_corners, scales_h, scales_w)
+
+
+@stub_of(__upsample_bilinear2d_aa_vec)
+def _upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors):
+    if output_size is not None and not is_int_list(output_size):
+        output_size = __upsample_bilinear2d_aa_vec.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = __upsample_bilinear2d_aa_vec.convert(2, align_corners)
+    if scale_factors is not None:
+        scale_factors = __upsample_bilinear2d_aa_vec.convert(3, scale_factors)
+    return find1(__upsample_bilinear2d_aa_vec, input)(input, output_size, align_corners, scale_factors)
+
+
+@function_of(__upsample_bilinear2d_aa)
+def _upsample_bilinear2d_aa(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return _upsample_bilinear2d_aa_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return _upsample_bilinear2d_aa_default(*args)
+        if count == 5:
+            return _upsample_bilinear2d_aa_default(*args)
+    return __upsample_bilinear2d_aa.call(args, kwargs)
+
+
+__upsample_bicubic2d_aa_default = declare(
+    "_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+)
+__upsample_bicubic2d_aa_vec = declare(
+    "_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
+    "Tensor",
+)
+__upsample_bicubic2d_aa = declare.overloaded(__upsample_bicubic2d_aa_default)
+
+
+@stub_of(__upsample_bicubic2d_aa_default)
+def _upsample_bicubic2d_aa_default(self, output_size, align_corners, scales_h=None, scales_w=None):
+    if not is_int_list(output_size):
+        output_size = __upsample_bicubic2d_aa_default.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = __upsample_bicubic2d_aa_default.convert(2, align_corners)
+    if scales_h is not None and type(scales_h) is not float:
+        scales_h = __upsample_bicubic2d_aa_default.convert(3, scales_h)
+    if scales_w is not None and type(scales_w) is not float:
+        scales_w = __upsample_bicubic2d_aa_default.convert(4, scales_w)
+    return find1(__upsample_bicubic2d_aa_default, self)(self, output_size, align_corners, scales_h, scales_w)
+
+
+@stub_of(__upsample_bicubic2d_aa_vec)
+def _upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors):
+    if output_size is not None and not is_int_list(output_size):
+        output_size = __upsample_bicubic2d_aa_vec.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = __upsample_bicubic2d_aa_vec.convert(2, align_corners)
+    if scale_factors is not None:
+        scale_factors = __upsample_bicubic2d_aa_vec.convert(3, scale_factors)
+    return find1(__upsample_bicubic2d_aa_vec, input)(input, output_size, align_corners, scale_factors)
+
+
+@function_of(__upsample_bicubic2d_aa)
+def _upsample_bicubic2d_aa(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return _upsample_bicubic2d_aa_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return _upsample_bicubic2d_aa_default(*args)
+        if count == 5:
+            return _upsample_bicubic2d_aa_default(*args)
+    return __upsample_bicubic2d_aa.call(args, kwargs)
+
+
 _grid_sampler = declare(
-    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-    "pt2_compliant_tag",
+    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"
 )
 
 
@@ -557,17 +580,13 @@ def grid_sampler(
     return find2(_grid_sampler, input, grid)(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-_grid_sampler_2d_default = declare(
+_grid_sampler_2d, _grid_sampler_2d_default = declare.alone(
     "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
-    "core pt2_compliant_tag",
+    "core",
+    out="out",
+    out_tags="generated out",
 )
-_grid_sampler_2d_out = declare(
-    "grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_grid_sampler_2d = Overloaded(_grid_sampler_2d_default, _grid_sampler_2d_out)
 
 
 @function_of(_grid_sampler_2d, _grid_sampler_2d_default)
@@ -590,17 +609,12 @@ def grid_sampler_2d(
     return find2(_grid_sampler_2d_default, input, grid)(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-_grid_sampler_3d_default = declare(
+_grid_sampler_3d, _grid_sampler_3d_default = declare.alone(
     "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
-    "pt2_compliant_tag",
+    out="out",
+    out_tags="generated out",
 )
-_grid_sampler_3d_out = declare(
-    "grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, "
-    "Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_grid_sampler_3d = Overloaded(_grid_sampler_3d_default, _grid_sampler_3d_out)
 
 
 @function_of(_grid_sampler_3d, _grid_sampler_3d_default)
@@ -623,14 +637,11 @@ def grid_sampler_3d(
     return find2(_grid_sampler_3d_default, input, grid)(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-_affine_grid_generator_default = declare(
-    "affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", "pt2_compliant_tag"
+_affine_grid_generator, _affine_grid_generator_default = declare.alone(
+    "affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+    out="out",
+    out_tags="generated out",
 )
-_affine_grid_generator_out = declare(
-    "affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)",
-    "generated out pt2_compliant_tag",
-)
-_affine_grid_generator = Overloaded(_affine_grid_generator_default, _affine_grid_generator_out)
 
 
 @function_of(_affine_grid_generator, _affine_grid_generator_default)
@@ -645,7 +656,7 @@ def affine_grid_generator(theta=NOT_GIVEN, size=NOT_GIVEN, align_corners=NOT_GIV
 
 
 _affine_grid_generator_backward = declare(
-    "affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor", "pt2_compliant_tag"
+    "affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor"
 )
 
 

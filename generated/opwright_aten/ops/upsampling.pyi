@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from opwright.abi import Operator, Packet, Tensor
 
 __all__ = [
+    "_upsample_bicubic2d_aa",
+    "_upsample_bilinear2d_aa",
     "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d",
     "_upsample_nearest_exact3d",
@@ -273,6 +275,46 @@ def upsample_bicubic2d(
     out: A,
 ) -> A: ...
 @overload
+def _upsample_bilinear2d_aa(
+    self: A,
+    output_size: Sequence[int] | int,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> A: ...
+@overload
+def _upsample_bilinear2d_aa(
+    input: A,
+    output_size: Sequence[int] | int,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> A: ...
+@overload
+def _upsample_bilinear2d_aa(
+    input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> A: ...
+@overload
+def _upsample_bicubic2d_aa(
+    self: A,
+    output_size: Sequence[int] | int,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> A: ...
+@overload
+def _upsample_bicubic2d_aa(
+    input: A,
+    output_size: Sequence[int] | int,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> A: ...
+@overload
+def _upsample_bicubic2d_aa(
+    input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> A: ...
+@overload
 def grid_sampler(input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
 @overload
 def grid_sampler(
@@ -521,6 +563,52 @@ class _upsample_bicubic2d_vec_call:
 class _upsample_bicubic2d_vec_operator(_upsample_bicubic2d_vec_call, Operator): ...
 
 upsample_bicubic2d_vec: _upsample_bicubic2d_vec_call
+
+class __upsample_bilinear2d_aa_default_call:
+    def __call__(
+        _op,
+        self: A,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> A: ...
+
+class __upsample_bilinear2d_aa_default_operator(__upsample_bilinear2d_aa_default_call, Operator): ...
+
+_upsample_bilinear2d_aa_default: __upsample_bilinear2d_aa_default_call
+
+class __upsample_bilinear2d_aa_vec_call:
+    def __call__(
+        _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> A: ...
+
+class __upsample_bilinear2d_aa_vec_operator(__upsample_bilinear2d_aa_vec_call, Operator): ...
+
+_upsample_bilinear2d_aa_vec: __upsample_bilinear2d_aa_vec_call
+
+class __upsample_bicubic2d_aa_default_call:
+    def __call__(
+        _op,
+        self: A,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> A: ...
+
+class __upsample_bicubic2d_aa_default_operator(__upsample_bicubic2d_aa_default_call, Operator): ...
+
+_upsample_bicubic2d_aa_default: __upsample_bicubic2d_aa_default_call
+
+class __upsample_bicubic2d_aa_vec_call:
+    def __call__(
+        _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> A: ...
+
+class __upsample_bicubic2d_aa_vec_operator(__upsample_bicubic2d_aa_vec_call, Operator): ...
+
+_upsample_bicubic2d_aa_vec: __upsample_bicubic2d_aa_vec_call
 
 class _grid_sampler_call:
     @overload
@@ -969,6 +1057,40 @@ class _upsample_bicubic2d_packet(_upsample_bicubic2d_packet_call):
     vec: _upsample_bicubic2d_vec_operator
     out: _upsample_bicubic2d_out_operator
 
+class __upsample_bilinear2d_aa_packet(Packet):
+    default: __upsample_bilinear2d_aa_default_operator
+    vec: __upsample_bilinear2d_aa_vec_operator
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> A: ...
+
+class __upsample_bicubic2d_aa_packet(Packet):
+    default: __upsample_bicubic2d_aa_default_operator
+    vec: __upsample_bicubic2d_aa_vec_operator
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> A: ...
+
 class _grid_sampler_packet(_grid_sampler_call, Packet):
     default: _grid_sampler_operator
 
@@ -1052,6 +1174,8 @@ class Namespace:
     upsample_bilinear2d: _upsample_bilinear2d_packet
     upsample_trilinear3d: _upsample_trilinear3d_packet
     upsample_bicubic2d: _upsample_bicubic2d_packet
+    _upsample_bilinear2d_aa: __upsample_bilinear2d_aa_packet
+    _upsample_bicubic2d_aa: __upsample_bicubic2d_aa_packet
     grid_sampler: _grid_sampler_packet
     grid_sampler_2d: _grid_sampler_2d_packet
     grid_sampler_3d: _grid_sampler_3d_packet

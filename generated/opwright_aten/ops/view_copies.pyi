@@ -20,9 +20,12 @@ __all__ = [
     "permute_copy",
     "select_copy",
     "slice_copy",
+    "split_copy",
+    "split_with_sizes_copy",
     "squeeze_copy",
     "t_copy",
     "transpose_copy",
+    "unbind_copy",
     "unfold_copy",
     "unsqueeze_copy",
     "view_as_complex_copy",
@@ -173,6 +176,24 @@ def view_copy(input: A, dtype: DTypeLike) -> A: ...
 def view_copy(self: TensorLike, size: Sequence[int] | int, *more: int, out: A) -> A: ...
 @overload
 def view_copy(self: TensorLike, dtype: DTypeLike, *, out: A) -> A: ...
+@overload
+def split_copy(self: A, split_size: int, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def split_copy(input: A, split_size: int, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def split_copy(a: A, split_size: int, axis: int = 0) -> tuple[A, ...]: ...
+@overload
+def split_with_sizes_copy(self: A, split_sizes: Sequence[int], dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def split_with_sizes_copy(input: A, split_sizes: Sequence[int], dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def split_with_sizes_copy(a: A, split_sizes: Sequence[int], axis: int = 0) -> tuple[A, ...]: ...
+@overload
+def unbind_copy(self: A, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def unbind_copy(input: A, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def unbind_copy(a: A, axis: int = 0) -> tuple[A, ...]: ...
 
 class _alias_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -256,6 +277,27 @@ class _view_copy_dtype_call:
 class _view_copy_dtype_operator(_view_copy_dtype_call, Operator): ...
 
 view_copy_dtype: _view_copy_dtype_call
+
+class _split_copy_Tensor_call:
+    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
+
+class _split_copy_Tensor_operator(_split_copy_Tensor_call, Operator): ...
+
+split_copy_Tensor: _split_copy_Tensor_call
+
+class _split_with_sizes_copy_default_call:
+    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
+
+class _split_with_sizes_copy_default_operator(_split_with_sizes_copy_default_call, Operator): ...
+
+split_with_sizes_copy_default: _split_with_sizes_copy_default_call
+
+class _unbind_copy_int_call:
+    def __call__(_op, self: A, dim: int = 0) -> list[A]: ...
+
+class _unbind_copy_int_operator(_unbind_copy_int_call, Operator): ...
+
+unbind_copy_int: _unbind_copy_int_call
 
 class _alias_copy_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
@@ -524,6 +566,15 @@ class _view_copy_packet(_view_copy_packet_call):
     out: _view_copy_out_operator
     dtype_out: _view_copy_dtype_out_operator
 
+class _split_copy_packet(_split_copy_Tensor_call, Packet):
+    Tensor: _split_copy_Tensor_operator
+
+class _split_with_sizes_copy_packet(_split_with_sizes_copy_default_call, Packet):
+    default: _split_with_sizes_copy_default_operator
+
+class _unbind_copy_packet(_unbind_copy_int_call, Packet):
+    int: _unbind_copy_int_operator
+
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -545,3 +596,10 @@ class Namespace:
     view_as_complex_copy: _view_as_complex_copy_packet
     view_as_real_copy: _view_as_real_copy_packet
     view_copy: _view_copy_packet
+    split_copy: _split_copy_packet
+    split_with_sizes_copy: _split_with_sizes_copy_packet
+    unbind_copy: _unbind_copy_packet
+
+_split_copy: _split_copy_packet
+_split_with_sizes_copy: _split_with_sizes_copy_packet
+_unbind_copy: _unbind_copy_packet

@@ -22,10 +22,10 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES)
+declare = Declarations("aten", PLACES, "pt2_compliant_tag")
 
 
-_alias = declare("alias(Tensor(a) self) -> Tensor(a)", "core pt2_compliant_tag")
+_alias = declare("alias(Tensor(a) self) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_alias), _alias)
@@ -35,7 +35,7 @@ def alias(self=NOT_GIVEN, **named):
     return find1(_alias, self)(self)
 
 
-_detach = declare("detach(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_detach = declare("detach(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_detach), _detach)
@@ -45,9 +45,9 @@ def detach(self=NOT_GIVEN, **named):
     return find1(_detach, self)(self)
 
 
-_view_default = declare("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "core pt2_compliant_tag")
-_view_dtype = declare("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", "pt2_compliant_tag")
-_view = Overloaded(_view_default, _view_dtype)
+_view_default = declare("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "core")
+_view_dtype = declare("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)")
+_view = declare.overloaded(_view_default)
 
 
 @stub_of(_view_default)
@@ -77,7 +77,7 @@ def view(*args, **kwargs):
     return _view.call(args, kwargs)
 
 
-_transpose_int = declare("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "pt2_compliant_tag")
+_transpose_int = declare("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
 
 
 @function_of(Overloaded(_transpose_int), _transpose_int)
@@ -91,7 +91,7 @@ def transpose(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
     return find1(_transpose_int, self)(self, dim0, dim1)
 
 
-_t = declare("t(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_t = declare("t(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_t), _t)
@@ -101,7 +101,7 @@ def t(self=NOT_GIVEN, **named):
     return find1(_t, self)(self)
 
 
-_numpy_T = declare("numpy_T(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_numpy_T = declare("numpy_T(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_numpy_T), _numpy_T)
@@ -111,7 +111,7 @@ def numpy_T(self=NOT_GIVEN, **named):
     return find1(_numpy_T, self)(self)
 
 
-_permute = declare("permute(Tensor(a) self, int[] dims) -> Tensor(a)", "core pt2_compliant_tag")
+_permute = declare("permute(Tensor(a) self, int[] dims) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_permute), _permute)
@@ -125,9 +125,7 @@ def permute(self=NOT_GIVEN, dims=NOT_GIVEN, *more, **named):
     return find1(_permute, self)(self, dims)
 
 
-_expand = declare(
-    "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", "core pt2_compliant_tag"
-)
+_expand = declare("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_expand), _expand)
@@ -143,7 +141,7 @@ def expand(self=NOT_GIVEN, size=NOT_GIVEN, *more, implicit=False, **named):
     return find1(_expand, self)(self, size, implicit)
 
 
-_select_int = declare("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", "core pt2_compliant_tag")
+_select_int = declare("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_select_int), _select_int)
@@ -158,8 +156,7 @@ def select(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
 
 
 _slice_Tensor = declare(
-    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
-    "core pt2_compliant_tag",
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "core"
 )
 
 
@@ -180,7 +177,7 @@ def slice(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, **named):
     return find1(_slice_Tensor, self)(self, dim, start, end, step)
 
 
-_unsqueeze = declare("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", "core pt2_compliant_tag")
+_unsqueeze = declare("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_unsqueeze), _unsqueeze)
@@ -192,10 +189,10 @@ def unsqueeze(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_unsqueeze, self)(self, dim)
 
 
-_squeeze_default = declare("squeeze(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
-_squeeze_dim = declare("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "core pt2_compliant_tag")
-_squeeze_dims = declare("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", "core pt2_compliant_tag")
-_squeeze = Overloaded(_squeeze_default, _squeeze_dim, _squeeze_dims)
+_squeeze_default = declare("squeeze(Tensor(a) self) -> Tensor(a)")
+_squeeze_dim = declare("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "core")
+_squeeze_dims = declare("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", "core")
+_squeeze = declare.overloaded(_squeeze_default)
 
 
 @stub_of(_squeeze_default)
@@ -234,9 +231,7 @@ def squeeze(*args, **kwargs):
     return _squeeze.call(args, kwargs)
 
 
-_diagonal = declare(
-    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", "core pt2_compliant_tag"
-)
+_diagonal = declare("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", "core")
 
 
 @function_of(Overloaded(_diagonal), _diagonal)
@@ -252,13 +247,9 @@ def diagonal(self=NOT_GIVEN, offset=0, dim1=0, dim2=1, **named):
     return find1(_diagonal, self)(self, offset, dim1, dim2)
 
 
-_split_Tensor = declare(
-    "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag"
-)
-_split_sizes = declare(
-    "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag"
-)
-_split = Overloaded(_split_Tensor, _split_sizes)
+_split_Tensor = declare("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]")
+_split_sizes = declare("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
+_split = declare.overloaded(_split_Tensor)
 
 
 @stub_of(_split_Tensor)
@@ -290,10 +281,9 @@ def split(*args, **kwargs):
     return as_tuple(_split.call(args, kwargs))
 
 
-_split_with_sizes_default = declare(
-    "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "core pt2_compliant_tag"
+_split_with_sizes, _split_with_sizes_default = declare.alone(
+    "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "core"
 )
-_split_with_sizes = Overloaded(_split_with_sizes_default)
 
 
 @stub_of(_split_with_sizes_default)
@@ -314,8 +304,7 @@ def split_with_sizes(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, **nam
     return tuple(split_with_sizes_default(self, split_sizes, dim))
 
 
-_unbind_int = declare("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag")
-_unbind = Overloaded(_unbind_int)
+_unbind, _unbind_int = declare.alone("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
 
 
 @stub_of(_unbind_int)
@@ -335,8 +324,7 @@ def unbind(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
 
 
 _as_strided = declare(
-    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
-    "core pt2_compliant_tag",
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "core"
 )
 
 
@@ -353,8 +341,7 @@ def as_strided(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, storage_offset=
     return find1(_as_strided, self)(self, size, stride, storage_offset)
 
 
-_chunk_default = declare("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag")
-_chunk = Overloaded(_chunk_default)
+_chunk, _chunk_default = declare.alone("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
 
 
 @stub_of(_chunk_default)
@@ -375,7 +362,7 @@ def chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return tuple(chunk_default(self, chunks, dim))
 
 
-_reshape = declare("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", "pt2_compliant_tag")
+_reshape = declare("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 
 
 @function_of(Overloaded(_reshape), _reshape)
@@ -389,7 +376,7 @@ def reshape(self=NOT_GIVEN, shape=NOT_GIVEN, *more, **named):
     return find1(_reshape, self)(self, shape)
 
 
-__unsafe_view = declare("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", "pt2_compliant_tag")
+__unsafe_view = declare("_unsafe_view(Tensor self, SymInt[] size) -> Tensor")
 
 
 @function_of(Overloaded(__unsafe_view), __unsafe_view)
@@ -403,9 +390,7 @@ def _unsafe_view(self=NOT_GIVEN, size=NOT_GIVEN, *more, **named):
     return find1(__unsafe_view, self)(self, size)
 
 
-_flatten_using_ints = declare(
-    "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", "pt2_compliant_tag"
-)
+_flatten_using_ints = declare("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
 
 
 @function_of(Overloaded(_flatten_using_ints), _flatten_using_ints)
@@ -419,7 +404,7 @@ def flatten(self=NOT_GIVEN, start_dim=0, end_dim=-1, **named):
     return find1(_flatten_using_ints, self)(self, start_dim, end_dim)
 
 
-_expand_as = declare("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "pt2_compliant_tag")
+_expand_as = declare("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)")
 
 
 @function_of(Overloaded(_expand_as), _expand_as)
@@ -429,13 +414,9 @@ def expand_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_expand_as, self, other)(self, other)
 
 
-_narrow_default = declare(
-    "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", "pt2_compliant_tag"
-)
-_narrow_Tensor = declare(
-    "narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", "pt2_compliant_tag"
-)
-_narrow = Overloaded(_narrow_Tensor, _narrow_default)
+_narrow_default = declare("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
+_narrow_Tensor = declare("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
+_narrow = declare.overloaded(_narrow_Tensor)
 
 
 @stub_of(_narrow_default)
@@ -474,11 +455,9 @@ def narrow(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN, **n
     return find2(_narrow, self, start)(self, dim, start, length)
 
 
-_movedim_int = declare("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "pt2_compliant_tag")
-_movedim_intlist = declare(
-    "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "pt2_compliant_tag"
-)
-_movedim = Overloaded(_movedim_int, _movedim_intlist)
+_movedim_int = declare("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
+_movedim_intlist = declare("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
+_movedim = declare.overloaded(_movedim_int)
 
 
 @stub_of(_movedim_int)
@@ -510,11 +489,9 @@ def movedim(*args, **kwargs):
     return _movedim.call(args, kwargs)
 
 
-_moveaxis_int = declare("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "pt2_compliant_tag")
-_moveaxis_intlist = declare(
-    "moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "pt2_compliant_tag"
-)
-_moveaxis = Overloaded(_moveaxis_int, _moveaxis_intlist)
+_moveaxis_int = declare("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
+_moveaxis_intlist = declare("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
+_moveaxis = declare.overloaded(_moveaxis_int)
 
 
 @stub_of(_moveaxis_int)
@@ -546,7 +523,7 @@ def moveaxis(*args, **kwargs):
     return _moveaxis.call(args, kwargs)
 
 
-_swapaxes = declare("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "pt2_compliant_tag")
+_swapaxes = declare("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)")
 
 
 @function_of(Overloaded(_swapaxes), _swapaxes)
@@ -560,7 +537,7 @@ def swapaxes(self=NOT_GIVEN, axis0=NOT_GIVEN, axis1=NOT_GIVEN, **named):
     return find1(_swapaxes, self)(self, axis0, axis1)
 
 
-_swapdims = declare("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "pt2_compliant_tag")
+_swapdims = declare("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
 
 
 @function_of(Overloaded(_swapdims), _swapdims)
@@ -574,7 +551,7 @@ def swapdims(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
     return find1(_swapdims, self)(self, dim0, dim1)
 
 
-_mT = declare("mT(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_mT = declare("mT(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_mT), _mT)
@@ -584,7 +561,7 @@ def mT(self=NOT_GIVEN, **named):
     return find1(_mT, self)(self)
 
 
-_mH = declare("mH(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
+_mH = declare("mH(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 
 
 @function_of(Overloaded(_mH), _mH)
@@ -594,7 +571,7 @@ def mH(self=NOT_GIVEN, **named):
     return find1(_mH, self)(self)
 
 
-_adjoint = declare("adjoint(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
+_adjoint = declare("adjoint(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 
 
 @function_of(Overloaded(_adjoint), _adjoint)
@@ -604,7 +581,7 @@ def adjoint(self=NOT_GIVEN, **named):
     return find1(_adjoint, self)(self)
 
 
-_matrix_H = declare("matrix_H(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
+_matrix_H = declare("matrix_H(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 
 
 @function_of(Overloaded(_matrix_H), _matrix_H)
@@ -614,7 +591,7 @@ def matrix_H(self=NOT_GIVEN, **named):
     return find1(_matrix_H, self)(self)
 
 
-_view_as = declare("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "pt2_compliant_tag")
+_view_as = declare("view_as(Tensor(a) self, Tensor other) -> Tensor(a)")
 
 
 @function_of(Overloaded(_view_as), _view_as)
@@ -624,7 +601,7 @@ def view_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_view_as, self, other)(self, other)
 
 
-_reshape_as = declare("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", "pt2_compliant_tag")
+_reshape_as = declare("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)")
 
 
 @function_of(Overloaded(_reshape_as), _reshape_as)
@@ -634,9 +611,7 @@ def reshape_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_reshape_as, self, other)(self, other)
 
 
-__reshape_alias = declare(
-    "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", "pt2_compliant_tag"
-)
+__reshape_alias = declare("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
 
 
 @function_of(Overloaded(__reshape_alias), __reshape_alias)
@@ -650,7 +625,7 @@ def _reshape_alias(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, **named):
     return find1(__reshape_alias, self)(self, size, stride)
 
 
-_ravel = declare("ravel(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_ravel = declare("ravel(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_ravel), _ravel)
@@ -660,7 +635,7 @@ def ravel(self=NOT_GIVEN, **named):
     return find1(_ravel, self)(self)
 
 
-_unflatten_int = declare("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", "pt2_compliant_tag")
+_unflatten_int = declare("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
 
 
 @function_of(Overloaded(_unflatten_int), _unflatten_int)
@@ -674,7 +649,7 @@ def unflatten(self=NOT_GIVEN, dim=NOT_GIVEN, sizes=NOT_GIVEN, **named):
     return find1(_unflatten_int, self)(self, dim, sizes)
 
 
-_broadcast_to = declare("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "pt2_compliant_tag")
+_broadcast_to = declare("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)")
 
 
 @function_of(Overloaded(_broadcast_to), _broadcast_to)
@@ -688,8 +663,7 @@ def broadcast_to(self=NOT_GIVEN, size=NOT_GIVEN, *more, **named):
     return find1(_broadcast_to, self)(self, size)
 
 
-_broadcast_tensors_default = declare("broadcast_tensors(Tensor[] tensors) -> Tensor[]", "pt2_compliant_tag")
-_broadcast_tensors = Overloaded(_broadcast_tensors_default)
+_broadcast_tensors, _broadcast_tensors_default = declare.alone("broadcast_tensors(Tensor[] tensors) -> Tensor[]")
 
 
 @stub_of(_broadcast_tensors_default)
@@ -704,9 +678,9 @@ def broadcast_tensors(tensors=NOT_GIVEN, **named):
     return tuple(broadcast_tensors_default(tensors))
 
 
-_atleast_1d_default = declare("atleast_1d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
-_atleast_1d_Sequence = declare("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", "pt2_compliant_tag")
-_atleast_1d = Overloaded(_atleast_1d_default, _atleast_1d_Sequence)
+_atleast_1d_default = declare("atleast_1d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
+_atleast_1d_Sequence = declare("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]")
+_atleast_1d = declare.overloaded(_atleast_1d_default)
 
 
 @stub_of(_atleast_1d_default)
@@ -724,9 +698,9 @@ def atleast_1d(*args, **kwargs):
     return as_tuple(_atleast_1d.call(args, kwargs))
 
 
-_atleast_2d_default = declare("atleast_2d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
-_atleast_2d_Sequence = declare("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", "pt2_compliant_tag")
-_atleast_2d = Overloaded(_atleast_2d_default, _atleast_2d_Sequence)
+_atleast_2d_default = declare("atleast_2d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
+_atleast_2d_Sequence = declare("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]")
+_atleast_2d = declare.overloaded(_atleast_2d_default)
 
 
 @stub_of(_atleast_2d_default)
@@ -744,9 +718,9 @@ def atleast_2d(*args, **kwargs):
     return as_tuple(_atleast_2d.call(args, kwargs))
 
 
-_atleast_3d_default = declare("atleast_3d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating pt2_compliant_tag")
-_atleast_3d_Sequence = declare("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", "pt2_compliant_tag")
-_atleast_3d = Overloaded(_atleast_3d_default, _atleast_3d_Sequence)
+_atleast_3d_default = declare("atleast_3d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
+_atleast_3d_Sequence = declare("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]")
+_atleast_3d = declare.overloaded(_atleast_3d_default)
 
 
 @stub_of(_atleast_3d_default)
@@ -765,17 +739,14 @@ def atleast_3d(*args, **kwargs):
 
 
 _tensor_split_sections = declare(
-    "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag"
+    "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"
 )
-_tensor_split_indices = declare(
-    "tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "pt2_compliant_tag"
-)
+_tensor_split_indices = declare("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
 _tensor_split_tensor_indices_or_sections = declare(
     "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> "
     "Tensor(a)[]",
-    "pt2_compliant_tag",
 )
-_tensor_split = Overloaded(_tensor_split_tensor_indices_or_sections, _tensor_split_sections, _tensor_split_indices)
+_tensor_split = declare.overloaded(_tensor_split_tensor_indices_or_sections)
 
 
 @stub_of(_tensor_split_sections)
@@ -816,9 +787,9 @@ def tensor_split(*args, **kwargs):
     return as_tuple(_tensor_split.call(args, kwargs))
 
 
-_hsplit_int = declare("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "pt2_compliant_tag")
-_hsplit_array = declare("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "pt2_compliant_tag")
-_hsplit = Overloaded(_hsplit_int, _hsplit_array)
+_hsplit_int = declare("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
+_hsplit_array = declare("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
+_hsplit = declare.overloaded(_hsplit_int)
 
 
 @stub_of(_hsplit_int)
@@ -850,9 +821,9 @@ def hsplit(*args, **kwargs):
     return as_tuple(_hsplit.call(args, kwargs))
 
 
-_vsplit_int = declare("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "pt2_compliant_tag")
-_vsplit_array = declare("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "pt2_compliant_tag")
-_vsplit = Overloaded(_vsplit_int, _vsplit_array)
+_vsplit_int = declare("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
+_vsplit_array = declare("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
+_vsplit = declare.overloaded(_vsplit_int)
 
 
 @stub_of(_vsplit_int)
@@ -884,9 +855,9 @@ def vsplit(*args, **kwargs):
     return as_tuple(_vsplit.call(args, kwargs))
 
 
-_dsplit_int = declare("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "pt2_compliant_tag")
-_dsplit_array = declare("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "pt2_compliant_tag")
-_dsplit = Overloaded(_dsplit_int, _dsplit_array)
+_dsplit_int = declare("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
+_dsplit_array = declare("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
+_dsplit = declare.overloaded(_dsplit_int)
 
 
 @stub_of(_dsplit_int)
@@ -918,14 +889,11 @@ def dsplit(*args, **kwargs):
     return as_tuple(_dsplit.call(args, kwargs))
 
 
-_unsafe_split_Tensor = declare(
-    "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", "pt2_compliant_tag"
-)
+_unsafe_split_Tensor = declare("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]")
 _unsafe_split_Tensor_out = declare(
-    "unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
-    "generated out pt2_compliant_tag",
+    "unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()", "generated out"
 )
-_unsafe_split = Overloaded(_unsafe_split_Tensor, _unsafe_split_Tensor_out)
+_unsafe_split = declare.overloaded(_unsafe_split_Tensor)
 
 
 @stub_of(_unsafe_split_Tensor)
@@ -947,13 +915,13 @@ def unsafe_split(*args, **kwargs):
 
 
 _unsafe_split_with_sizes_default = declare(
-    "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", "pt2_compliant_tag"
+    "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"
 )
 _unsafe_split_with_sizes_out = declare(
     "unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
-    "generated out pt2_compliant_tag",
+    "generated out",
 )
-_unsafe_split_with_sizes = Overloaded(_unsafe_split_with_sizes_default, _unsafe_split_with_sizes_out)
+_unsafe_split_with_sizes = declare.overloaded(_unsafe_split_with_sizes_default)
 
 
 @stub_of(_unsafe_split_with_sizes_default)
@@ -974,10 +942,9 @@ def unsafe_split_with_sizes(*args, **kwargs):
     return as_tuple(_unsafe_split_with_sizes.call(args, kwargs))
 
 
-_unsafe_chunk_default = declare(
-    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "maybe_aliasing_or_mutating pt2_compliant_tag"
+_unsafe_chunk, _unsafe_chunk_default = declare.alone(
+    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "maybe_aliasing_or_mutating"
 )
-_unsafe_chunk = Overloaded(_unsafe_chunk_default)
 
 
 @stub_of(_unsafe_chunk_default)
@@ -998,7 +965,7 @@ def unsafe_chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return tuple(unsafe_chunk_default(self, chunks, dim))
 
 
-_unfold = declare("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", "pt2_compliant_tag")
+_unfold = declare("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
 
 
 @function_of(Overloaded(_unfold), _unfold)
@@ -1014,7 +981,7 @@ def unfold(self=NOT_GIVEN, dimension=NOT_GIVEN, size=NOT_GIVEN, step=NOT_GIVEN, 
     return find1(_unfold, self)(self, dimension, size, step)
 
 
-_view_as_real = declare("view_as_real(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_view_as_real = declare("view_as_real(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_view_as_real), _view_as_real)
@@ -1024,7 +991,7 @@ def view_as_real(self=NOT_GIVEN, **named):
     return find1(_view_as_real, self)(self)
 
 
-_view_as_complex = declare("view_as_complex(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_view_as_complex = declare("view_as_complex(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_view_as_complex), _view_as_complex)
@@ -1034,7 +1001,7 @@ def view_as_complex(self=NOT_GIVEN, **named):
     return find1(_view_as_complex, self)(self)
 
 
-_real = declare("real(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_real = declare("real(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_real), _real)
@@ -1044,7 +1011,7 @@ def real(self=NOT_GIVEN, **named):
     return find1(_real, self)(self)
 
 
-_imag = declare("imag(Tensor(a) self) -> Tensor(a)", "pt2_compliant_tag")
+_imag = declare("imag(Tensor(a) self) -> Tensor(a)")
 
 
 @function_of(Overloaded(_imag), _imag)
@@ -1054,7 +1021,7 @@ def imag(self=NOT_GIVEN, **named):
     return find1(_imag, self)(self)
 
 
-_t_ = declare("t_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag")
+_t_ = declare("t_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_t_), _t_)
@@ -1064,9 +1031,7 @@ def t_(self=NOT_GIVEN, **named):
     return find1(_t_, self)(self)
 
 
-_transpose_ = declare(
-    "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag"
-)
+_transpose_ = declare("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_transpose_), _transpose_)
@@ -1080,9 +1045,7 @@ def transpose_(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
     return find1(_transpose_, self)(self, dim0, dim1)
 
 
-_swapaxes_ = declare(
-    "swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag"
-)
+_swapaxes_ = declare("swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_swapaxes_), _swapaxes_)
@@ -1096,9 +1059,7 @@ def swapaxes_(self=NOT_GIVEN, axis0=NOT_GIVEN, axis1=NOT_GIVEN, **named):
     return find1(_swapaxes_, self)(self, axis0, axis1)
 
 
-_swapdims_ = declare(
-    "swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag"
-)
+_swapdims_ = declare("swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_swapdims_), _swapdims_)
@@ -1112,7 +1073,7 @@ def swapdims_(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
     return find1(_swapdims_, self)(self, dim0, dim1)
 
 
-_unsqueeze_ = declare("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag")
+_unsqueeze_ = declare("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_unsqueeze_), _unsqueeze_)
@@ -1124,14 +1085,10 @@ def unsqueeze_(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     return find1(_unsqueeze_, self)(self, dim)
 
 
-_squeeze__default = declare("squeeze_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag")
-_squeeze__dim = declare(
-    "squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag"
-)
-_squeeze__dims = declare(
-    "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag"
-)
-_squeeze_ = Overloaded(_squeeze__default, _squeeze__dim, _squeeze__dims)
+_squeeze__default = declare("squeeze_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
+_squeeze__dim = declare("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view")
+_squeeze__dims = declare("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", "inplace inplace_view")
+_squeeze_ = declare.overloaded(_squeeze__default)
 
 
 @stub_of(_squeeze__default)
@@ -1172,7 +1129,7 @@ def squeeze_(*args, **kwargs):
 
 _as_strided_ = declare(
     "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
-    "inplace inplace_view pt2_compliant_tag",
+    "inplace inplace_view",
 )
 
 
@@ -1189,7 +1146,7 @@ def as_strided_(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, storage_offset
     return find1(_as_strided_, self)(self, size, stride, storage_offset)
 
 
-_detach_ = declare("detach_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view pt2_compliant_tag")
+_detach_ = declare("detach_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
 
 
 @function_of(Overloaded(_detach_), _detach_)
@@ -1201,7 +1158,7 @@ def detach_(self=NOT_GIVEN, **named):
 
 _resize_as_ = declare(
     "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
-    "inplace inplace_view pt2_compliant_tag",
+    "inplace inplace_view",
 )
 
 

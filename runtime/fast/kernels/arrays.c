@@ -3,6 +3,7 @@
 #include "kernels.h"
 
 #include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
 
 /* Load NumPy's functions. */
 int arrays_ready(void) {
@@ -79,6 +80,27 @@ PyArray_Descr *dtype_of(PyObject *object) {
     return PyArray_DescrCheck(object) ? (PyArray_Descr *)object : NULL;
 }
 
+/* Return how many bytes an element has, where that is 4 or 8 and a number of the usual types; else 0. */
+int width_of(const Array *array) {
+    switch (PyArray_TYPE(array)) {
+    case NPY_FLOAT:
+    case NPY_INT32:
+        return 4;
+    case NPY_DOUBLE:
+    case NPY_INT64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* Return a new array of int64 with so many rows, not filled, whose columns lie one behind the other. */
+Array *new_by_columns(npy_intp rows, npy_intp columns) {
+    npy_intp shape[2] = {rows, columns};
+    return (Array *)PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DescrFromType(NPY_INT64), 2, shape, NULL, NULL, NPY_ARRAY_F_CONTIGUOUS, NULL);
+}
+
 Array *new_like(Array *array) {
     return new_array(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_TYPE(array));
 }
@@ -96,6 +118,22 @@ int read_number(PyObject *object, double *number) {
     int64_t whole = PyLong_AsLongLongAndOverflow(object, &overflow);
     *number = (double)whole;
     return !overflow && whole <= ((int64_t)1 << 53) && whole >= -((int64_t)1 << 53);
+}
+
+/* Whether an object is an element of float32 or float64, by itself or as an array without dimensions, or a Python
+ * number; it is written. */
+int read_element(PyObject *object, int type, double *number) {
+    if (PyArray_IsScalar(object, Float) && type == NPY_FLOAT) {
+        *number = (double)PyArrayScalar_VAL(object, Float);
+    } else if (PyArray_IsScalar(object, Double) && type == NPY_DOUBLE) {
+        *number = PyArrayScalar_VAL(object, Double);
+    } else if (is_array_of(object, type) && PyArray_NDIM((Array *)object) == 0 && any_plain_array(object) != NULL) {
+        const char *element = PyArray_BYTES((Array *)object);
+        *number = type == NPY_DOUBLE ? *(const double *)element : (double)*(const float *)element;
+    } else {
+        return read_number(object, number);
+    }
+    return 1;
 }
 
 /* Whether an object is a list or tuple of so many ints, or of one that stands for all; they are written. Ints of more

@@ -4,6 +4,9 @@
 
 #include <fenv.h>
 
+/* What is reported. Underflow is not: NumPy ignores it unless told, and powers underflow all the time. */
+#define ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+
 typedef struct {
     Function base;
     const CompiledKernel *kernel;
@@ -14,7 +17,8 @@ static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
     pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
-    window_kernels,    loss_kernels, cast_kernels,      NULL,
+    window_kernels,    loss_kernels, cast_kernels,      scan_kernels,
+    place_kernels,     slope_kernels,    position_kernels, NULL,
 };
 
 static const CompiledKernel *find_kernel(const char *name) {
@@ -31,7 +35,7 @@ static const CompiledKernel *find_kernel(const char *name) {
 /* Whether the arguments are those of a call on NumPy's arrays, by position, and at most `out` by name. */
 static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names,
                      KernelCall *call) {
-    int behind = !kernel->is_of_numpy;
+    int behind = (kernel->traits & OF_NUMPY) == 0;
     if (behind && (count < 1 || args[0] != numpy)) {
         return 0;
     }
@@ -47,14 +51,48 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
     return 1;
 }
 
+/* Forget floating-point errors, which takes longer than to ask for them. */
+static void forget_errors(void) {
+    if (fetestexcept(ERRORS | FE_UNDERFLOW)) {
+        feclearexcept(ERRORS | FE_UNDERFLOW);
+    }
+}
+
+/* Whether a result is an operand that was written to, or a result behind the operands. */
+static int is_given(const KernelCall *call, const PyObject *result) {
+    for (Py_ssize_t i = 0; i < call->count; i++) {
+        if (call->args[i] == result) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Have the function warn or raise, as `np.errstate` says, where a loop met an error: polynomials meet some that nobody
+ * asked for. Its values are dropped, so that an element's does not depend on others. What was written over an operand
+ * cannot be computed anew, and is not told. Takes the result. */
+static PyObject *told(const Compiled *compiled, PyObject *result, PyObject *const *args, size_t flagged) {
+    PyObject *again = PyObject_Vectorcall(compiled->base.function, args, (size_t)PyVectorcall_NARGS(flagged), NULL);
+    if (again == NULL) {
+        Py_DECREF(result);
+        return NULL;
+    }
+    Py_DECREF(again);
+    return result;
+}
+
 static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Compiled *compiled = (Compiled *)self;
     KernelCall call;
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
+        forget_errors();
         PyObject *result = compiled->kernel->serve(compiled->kernel, &call);
+        int errors = fetestexcept(ERRORS);
+        forget_errors();
+        if (result != NULL && errors && (compiled->kernel->traits & QUIET) == 0 && !is_given(&call, result)) {
+            return told(compiled, result, args, flagged);
+        }
         if (result != NULL || PyErr_Occurred()) {
-            /* Polynomials compute what they do not choose: the flags say nothing. */
-            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
             return result;
         }
     }

@@ -10,6 +10,8 @@
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
 
+#include "dense.h"
+
 /* From how much work on other threads may run: about 5 microseconds. */
 #define LONG_WORK 16384
 
@@ -25,16 +27,21 @@ typedef struct {
 /* Return a new reference; NULL with an exception, or without one where the Python function has to serve the call. */
 typedef PyObject *(*Serve)(const CompiledKernel *kernel, const KernelCall *call);
 
+/* Traits of kernels: the function takes no array module, since it is NumPy's anyway; it never warns of numbers. */
+#define OF_NUMPY 1
+#define QUIET 2
+
 struct CompiledKernel {
     const char *name; /* of the function in opwright_kernels */
     Serve serve;
     const void *how;  /* what `serve` goes by */
-    int is_of_numpy;  /* whether the function takes no array module: it is NumPy's anyway */
+    int traits;
 };
 
 /* The tables of kernels, each ended by a name that is NULL. */
 extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[],
-    cast_kernels[], reduction_kernels[];
+    cast_kernels[], reduction_kernels[], scan_kernels[],
+    place_kernels[], slope_kernels[], position_kernels[];
 
 /* compiled.c */
 PyTypeObject *make_compiled_type(PyObject *module);
@@ -53,8 +60,11 @@ Array *new_array(int ndim, const npy_intp *shape, int type);
 Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 PyArray_Descr *dtype_of(PyObject *object);
 Array *new_like(Array *array);
+Array *new_by_columns(npy_intp rows, npy_intp columns);
+int width_of(const Array *array);
 int is_array_of(PyObject *object, int type);
 int read_number(PyObject *object, double *number);
+int read_element(PyObject *object, int type, double *number);
 int read_ints(PyObject *object, npy_intp *values, int count);
 int count_of_sequence(PyObject *object);
 npy_intp count_of(const Array *array);

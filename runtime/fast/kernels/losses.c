@@ -1,6 +1,8 @@
-/* Losses: those of classes. */
+/* Losses: those of classes, and of distances. */
 
 #include "kernels.h"
+
+#include "loops.h"
 
 typedef struct {
     const char *from, *weight;
@@ -88,7 +90,64 @@ static PyObject *serve_nll_loss(const CompiledKernel *kernel, const KernelCall *
     return results;
 }
 
+/* Losses of two arrays, written or added up: `at` is the number behind them. */
+typedef struct {
+    const char *from, *target;
+    char *losses; /* NULL where they are added up */
+    npy_intp count;
+    double at, total;
+} DistanceJob;
+
+#define REAL float
+#define OF(NAME) NAME##_f32
+#include "losses_loops.h"
+#undef REAL
+#undef OF
+
+#define REAL double
+#define OF(NAME) NAME##_f64
+#include "losses_loops.h"
+#undef REAL
+#undef OF
+
+static const Work squared_how[] = {squared_f32, squared_f64};
+static const Work smooth_how[] = {smooth_f32, smooth_f64};
+static const Work huber_how[] = {huber_f32, huber_f64};
+
+/* mse_loss(self, target, reduction), and with a number behind: smooth_l1_loss, huber_loss. */
+static PyObject *serve_distance(const CompiledKernel *kernel, const KernelCall *call) {
+    DistanceJob job = {0};
+    double reduction;
+    int has_number = kernel->how != squared_how;
+    if (call->count != 3 + has_number || call->out != NULL || !read_number(call->args[2], &reduction) ||
+        (has_number && (!read_number(call->args[3], &job.at) || !(job.at > 0)))) {
+        return NULL;
+    }
+    Array *self = plain_floats(call->args[0]);
+    Array *target = self == NULL ? NULL : plain_array(call->args[1], PyArray_TYPE(self));
+    if (target == NULL || !is_like(self, target) || count_of(self) == 0) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(self);
+    Array *losses = reduction == 0 ? new_like(self) : NULL;
+    if (losses == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    job.from = PyArray_BYTES(self);
+    job.target = PyArray_BYTES(target);
+    job.losses = losses == NULL ? NULL : PyArray_BYTES(losses);
+    job.count = count_of(self);
+    do_work(((const Work *)kernel->how)[type == NPY_DOUBLE], &job, job.count);
+    if (losses != NULL) {
+        return (PyObject *)losses;
+    }
+    return (PyObject *)new_number(type, reduction == 1 ? job.total / (double)job.count : job.total);
+}
+
 const CompiledKernel loss_kernels[] = {
+    {"mse_loss", serve_distance, squared_how, 0},
+    {"smooth_l1_loss", serve_distance, smooth_how, 0},
+    {"huber_loss", serve_distance, huber_how, 0},
     {"nll_loss", serve_nll_loss, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

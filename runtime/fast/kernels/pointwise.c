@@ -2,11 +2,16 @@
 
 #include "kernels.h"
 
+#include "division.h"
 #include "gamma.h"
 #include "special_f32.h"
 #include "special_f64.h"
 
+#include <fenv.h>
 #include <float.h>
+
+/* Elements that are computed before those are looked for that need another way. */
+#define PART 128
 
 #define REAL float
 #define LARGEST FLT_MAX
@@ -27,23 +32,26 @@
 #undef OF
 
 #define MOST_NUMBERS 3
+/* Elements that are computed at once. */
+#define BLOCK 8192
 /* Elements of the widest registers: loops are called with a multiple of these, so that each goes the same way. */
 #define LANES 16
 
 typedef void (*Loop)(char *const *data, npy_intp count, const double *numbers);
 
 /* What is computed of so many arrays and so many numbers: loops for float32 and float64. A number that may be None is
- * NaN then. */
+ * NaN then. Where loops choose infinities and NaN, instead of computing them, results are watched for these. */
 typedef struct {
     int arrays;
     int numbers;
     int may_be_none;
+    int is_watched;
     Loop loops[2];
 } Elementwise;
 
 typedef struct {
     Loop loop;
-    int arrays;
+    int arrays, is_watched;
     size_t size; /* of an element */
     double numbers[MOST_NUMBERS];
     char *data[MOST_WALKED + 1]; /* of dense arrays */
@@ -68,6 +76,13 @@ static void work_rest(const ElementwiseJob *job, char *const *from, npy_intp sta
     memcpy(from[job->arrays] + skipped, data[job->arrays], given);
 }
 
+/* Report a number that is not finite as a floating-point error. */
+static void watch(const ElementwiseJob *job, const char *data, npy_intp count) {
+    if (job->size == sizeof(double) ? has_odd_f64((const double *)data, count) : has_odd_f32((const float *)data, count)) {
+        (void)feraiseexcept(FE_DIVBYZERO);
+    }
+}
+
 static void work_block(void *given, char *const *data, npy_intp count) {
     const ElementwiseJob *job = given;
     npy_intp rest = count % LANES, whole = count - rest;
@@ -77,14 +92,23 @@ static void work_block(void *given, char *const *data, npy_intp count) {
     if (rest > 0) {
         work_rest(job, data, whole, rest);
     }
+    if (job->is_watched) {
+        watch(job, data[job->arrays], count);
+    }
 }
 
 static void work_elementwise(void *given) {
-    ElementwiseJob *job = given;
-    work_block(job, job->data, job->count);
+    const ElementwiseJob *job = given;
+    char *data[MOST_WALKED + 1];
+    for (npy_intp start = 0; start < job->count; start += BLOCK) {
+        for (int i = 0; i <= job->arrays; i++) {
+            data[i] = job->data[i] + start * (npy_intp)job->size;
+        }
+        work_block(given, data, job->count - start < BLOCK ? job->count - start : BLOCK);
+    }
 }
 
-/* Whether the operands are dense and of one shape, and nothing is to be written to: then the job has them. */
+/* Whether the operands are dense and of one shape: then the job has them. */
 static int are_dense(PyObject *const *args, int count, ElementwiseJob *job, int type) {
     Array *first = plain_array(args[0], type);
     for (int i = 0; i < count && first != NULL; i++) {
@@ -97,6 +121,23 @@ static int are_dense(PyObject *const *args, int count, ElementwiseJob *job, int 
     return first != NULL;
 }
 
+/* Whether a result may be written where `out` is: dense, and an operand's own memory, or apart from all. */
+static int is_dense_out(PyObject *out, const Array *first, const ElementwiseJob *job, int type) {
+    Array *array = plain_array(out, type);
+    if (array == NULL || !PyArray_ISWRITEABLE(array) || !is_like(array, first)) {
+        return 0;
+    }
+    const char *start = PyArray_BYTES(array);
+    const npy_intp size = count_of(array) * (npy_intp)job->size;
+    for (int i = 0; i < job->arrays; i++) {
+        const char *operand = job->data[i];
+        if (operand != start && operand < start + size && start < operand + size) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Compute, where all operands are arrays of one type. */
 static PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObject *out, ElementwiseJob *job) {
     int type = is_array_of(args[0], NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
@@ -106,12 +147,14 @@ static PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, 
         }
     }
     job->arrays = how->arrays;
+    job->is_watched = how->is_watched;
     job->size = type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     job->loop = how->loops[type == NPY_DOUBLE];
-    if (out != NULL || !are_dense(args, how->arrays, job, type)) {
+    Array *first = (Array *)args[0];
+    if (!are_dense(args, how->arrays, job, type) || (out != NULL && !is_dense_out(out, first, job, type))) {
         return out == NULL || is_array_of(out, type) ? walk_arrays(args, how->arrays, out, work_block, job) : NULL;
     }
-    Array *result = new_like((Array *)args[0]);
+    Array *result = out != NULL ? (Array *)Py_NewRef(out) : new_like(first);
     if (result != NULL) {
         job->data[how->arrays] = PyArray_BYTES(result);
         job->count = count_of(result);
@@ -136,7 +179,7 @@ static PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCal
     const Elementwise *how = kernel->how;
     int taken = how->arrays + how->numbers;
     PyObject *out = call->out;
-    ElementwiseJob job;
+    ElementwiseJob job = {0};
     if (call->count == taken + 1 && out == NULL) {
         out = call->args[taken] == Py_None ? NULL : call->args[taken];
     } else if (call->count != taken) {
@@ -151,7 +194,7 @@ static PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCal
 /* One kernel in two ways, chosen by the last argument: "none" or "tanh". */
 static PyObject *serve_by_word(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
-    ElementwiseJob job;
+    ElementwiseJob job = {0};
     PyObject *word = call->count == how->arrays + 1 ? call->args[how->arrays] : NULL;
     if (word == NULL || !PyUnicode_CheckExact(word)) {
         return NULL;
@@ -163,10 +206,32 @@ static PyObject *serve_by_word(const CompiledKernel *kernel, const KernelCall *c
     return run_elementwise(&how[is_by_tanh], call->args, call->out, &job);
 }
 
+/* Read a bound: None is NaN, which holds nothing. */
+static int read_bound(PyObject *object, int type, double *bound) {
+    *bound = NAN;
+    return object == Py_None || (read_element(object, type, bound) && *bound == *bound);
+}
+
+/* clamp(self, min, max, out=None) */
+static PyObject *serve_clamp(const CompiledKernel *kernel, const KernelCall *call) {
+    ElementwiseJob job = {0};
+    PyObject *out = call->out;
+    if (call->count == 4 && out == NULL) {
+        out = call->args[3] == Py_None ? NULL : call->args[3];
+    } else if (call->count != 3) {
+        return NULL;
+    }
+    int type = is_array_of(call->args[0], NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
+    if (!read_bound(call->args[1], type, &job.numbers[0]) || !read_bound(call->args[2], type, &job.numbers[1])) {
+        return NULL;
+    }
+    return run_elementwise(kernel->how, call->args, out, &job);
+}
+
 /* lerp(self, end, weight), from the nearer of the two. */
 static PyObject *serve_lerp(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
-    ElementwiseJob job;
+    ElementwiseJob job = {0};
     if (call->count != 3 || !read_number(call->args[2], &job.numbers[0])) {
         return NULL;
     }
@@ -176,13 +241,14 @@ static PyObject *serve_lerp(const CompiledKernel *kernel, const KernelCall *call
 }
 
 #define BOTH(NAME) {NAME##_loop_f32, NAME##_loop_f64}
-#define OF_ARRAYS(NAME, ARRAYS, NUMBERS) static const Elementwise NAME##_how = {ARRAYS, NUMBERS, 0, BOTH(NAME)};
+#define WATCHED(NAME, ARRAYS) static const Elementwise NAME##_how = {ARRAYS, 0, 0, 1, BOTH(NAME)};
+#define OF_ARRAYS(NAME, ARRAYS, NUMBERS) static const Elementwise NAME##_how = {ARRAYS, NUMBERS, 0, 0, BOTH(NAME)};
 
 OF_ARRAYS(erf, 1, 0)
 OF_ARRAYS(erfc, 1, 0)
-OF_ARRAYS(erfinv, 1, 0)
-OF_ARRAYS(lgamma, 1, 0)
-OF_ARRAYS(digamma, 1, 0)
+WATCHED(erfinv, 1)
+WATCHED(lgamma, 1)
+WATCHED(digamma, 1)
 OF_ARRAYS(sigmoid, 1, 0)
 OF_ARRAYS(silu, 1, 0)
 OF_ARRAYS(mish, 1, 0)
@@ -194,17 +260,20 @@ OF_ARRAYS(hardswish, 1, 0)
 OF_ARRAYS(fraction, 1, 0)
 OF_ARRAYS(sign, 1, 0)
 OF_ARRAYS(angle, 1, 0)
-OF_ARRAYS(xlogy, 2, 0)
+OF_ARRAYS(clamp, 1, 2)
+OF_ARRAYS(fmod, 2, 0)
+OF_ARRAYS(remainder, 2, 0)
+WATCHED(xlogy, 2)
 OF_ARRAYS(logaddexp, 2, 0)
 OF_ARRAYS(addcmul, 3, 1)
 OF_ARRAYS(addcdiv, 3, 1)
 OF_ARRAYS(silu_gradient, 2, 0)
 OF_ARRAYS(elu_gradient, 2, 3)
-static const Elementwise logit_how = {1, 1, 1, BOTH(logit)};
-static const Elementwise nan_to_num_how = {1, 3, 1, BOTH(nan_to_num)};
-static const Elementwise gelu_how[] = {{1, 0, 0, BOTH(gelu)}, {1, 0, 0, BOTH(gelu_by_tanh)}};
-static const Elementwise gelu_gradient_how[] = {{2, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, BOTH(gelu_by_tanh_gradient)}};
-static const Elementwise lerp_how[] = {{2, 1, 0, BOTH(near_lerp)}, {2, 1, 0, BOTH(far_lerp)}};
+static const Elementwise logit_how = {1, 1, 1, 1, BOTH(logit)};
+static const Elementwise nan_to_num_how = {1, 3, 1, 0, BOTH(nan_to_num)};
+static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
+static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
+static const Elementwise lerp_how[] = {{2, 1, 0, 0, BOTH(near_lerp)}, {2, 1, 0, 0, BOTH(far_lerp)}};
 
 const CompiledKernel pointwise_kernels[] = {
     {"erf", serve_elementwise, &erf_how, 0},
@@ -219,20 +288,23 @@ const CompiledKernel pointwise_kernels[] = {
     {"elu", serve_elementwise, &elu_how, 0},
     {"leaky_relu", serve_elementwise, &leaky_relu_how, 0},
     {"softplus", serve_elementwise, &softplus_how, 0},
-    {"hardsigmoid", serve_elementwise, &hardsigmoid_how, 0},
+    {"hardsigmoid", serve_elementwise, &hardsigmoid_how, QUIET},
     {"hardswish", serve_elementwise, &hardswish_how, 0},
     {"gelu", serve_by_word, gelu_how, 0},
     {"fractional_part", serve_elementwise, &fraction_how, 0},
-    {"sign", serve_elementwise, &sign_how, 0},
-    {"angle", serve_elementwise, &angle_how, 0},
-    {"nan_to_num", serve_elementwise, &nan_to_num_how, 0},
+    {"sign", serve_elementwise, &sign_how, QUIET},
+    {"angle", serve_elementwise, &angle_how, QUIET},
+    {"nan_to_num", serve_elementwise, &nan_to_num_how, QUIET},
     {"lerp", serve_lerp, lerp_how, 0},
+    {"clamp", serve_clamp, &clamp_how, QUIET},
+    {"fmod", serve_elementwise, &fmod_how, 0},
+    {"remainder", serve_elementwise, &remainder_how, 0},
     {"xlogy", serve_elementwise, &xlogy_how, 0},
     {"logaddexp", serve_elementwise, &logaddexp_how, 0},
     {"addcmul", serve_elementwise, &addcmul_how, 0},
     {"addcdiv", serve_elementwise, &addcdiv_how, 0},
-    {"silu_gradient", serve_elementwise, &silu_gradient_how, 1},
-    {"gelu_gradient", serve_by_word, gelu_gradient_how, 1},
-    {"elu_gradient", serve_elementwise, &elu_gradient_how, 1},
+    {"silu_gradient", serve_elementwise, &silu_gradient_how, OF_NUMPY},
+    {"gelu_gradient", serve_by_word, gelu_gradient_how, OF_NUMPY},
+    {"elu_gradient", serve_elementwise, &elu_gradient_how, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };

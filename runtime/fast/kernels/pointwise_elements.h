@@ -1,12 +1,25 @@
 /* Elements of pointwise kernels, for one type: included with REAL and OF(name). */
 
+/* Whether a number is not finite. */
+CLONES static int OF(has_odd)(const REAL *x, npy_intp count) {
+    int found = 0;
+    for (npy_intp i = 0; i < count; i++) {
+        found |= !(OF(abs)(x[i]) <= LARGEST);
+    }
+    return found;
+}
+
 /* Held within bounds; NaN stays. */
 ELEMENT REAL OF(held)(REAL x, REAL low, REAL high) {
     const REAL above = x < low ? low : x;
     return above > high ? high : above;
 }
 
-/* Where eps is NaN or negative, nothing is held. */
+ELEMENT REAL OF(leaky)(REAL x, REAL below) {
+    return x > 0 ? x : below;
+}
+
+/* Where eps is negative, nothing is held. */
 ELEMENT REAL OF(logit)(REAL x, REAL eps) {
     const REAL high = 1 - eps, below = x > high ? high : x, within = x < eps ? eps : below;
     const REAL y = eps >= 0 ? within : x;

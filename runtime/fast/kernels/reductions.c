@@ -49,22 +49,17 @@ static int read_dims(PyObject *dim, int ndim) {
     return value == -1 || value == ndim - 1 ? (ndim == 1 ? 2 : 1) : 0;
 }
 
-/* total(self, dim, keepdim, dtype=None) and its like, of arrays with elements. */
-static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall *call) {
-    if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
-        return NULL;
-    }
-    Array *self = plain_floats(call->args[0]);
-    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
-    if (which == 0 || count_of(self) == 0) {
-        return NULL;
-    }
-    npy_intp shape[NPY_MAXDIMS], width = PyArray_DIM(self, ndim - 1);
-    int is_kept = call->args[2] == Py_True, type = PyArray_TYPE(self);
+static const Work product_how[] = {product_f32, product_f64};
+static const Work nonzero_how[] = {number_of_nonzero_f32, number_of_nonzero_f64};
+
+/* Reduce rows, 1, or everything, 2, of an array with elements. */
+static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, int is_kept, int result_type) {
+    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
+    npy_intp shape[NPY_MAXDIMS], width = ndim > 0 ? PyArray_DIM(self, ndim - 1) : 1;
     for (int i = 0; i < ndim; i++) {
         shape[i] = which == 2 || i == ndim - 1 ? 1 : PyArray_DIM(self, i);
     }
-    Array *result = new_array(is_kept ? ndim : which == 2 ? 0 : ndim - 1, shape, type);
+    Array *result = new_array(is_kept ? ndim : which == 2 ? 0 : ndim - 1, shape, result_type);
     if (result != NULL) {
         ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 1, count_of(self)};
         if (which == 1) {
@@ -76,10 +71,39 @@ static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall 
     return (PyObject *)result;
 }
 
+/* total(self, dim, keepdim, dtype=None) and its like. */
+static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall *call) {
+    if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
+        return NULL;
+    }
+    Array *self = plain_floats(call->args[0]);
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
+    if (which == 0 || count_of(self) == 0) {
+        return NULL;
+    }
+    return reduced(kernel, self, which, call->args[2] == Py_True, PyArray_TYPE(self));
+}
+
+/* whole_product(self, dtype=None) */
+static PyObject *serve_whole(const CompiledKernel *kernel, const KernelCall *call) {
+    Array *self = call->count >= 1 && call->count <= 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    return self == NULL || count_of(self) == 0 ? NULL : reduced(kernel, self, 2, 0, PyArray_TYPE(self));
+}
+
+/* number_of_nonzero(self, dim) */
+static PyObject *serve_count(const CompiledKernel *kernel, const KernelCall *call) {
+    Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
+    return which == 0 || count_of(self) == 0 ? NULL : reduced(kernel, self, which, 0, NPY_INT64);
+}
+
 const CompiledKernel reduction_kernels[] = {
     {"total", serve_reduction, total_how, 0},
     {"average", serve_reduction, average_how, 0},
-    {"largest", serve_reduction, largest_how, 0},
+    {"largest", serve_reduction, largest_how, QUIET},
+    {"product", serve_reduction, product_how, 0},
+    {"whole_product", serve_whole, product_how, 0},
+    {"number_of_nonzero", serve_count, nonzero_how, QUIET},
     {"logsumexp", serve_reduction, logsumexp_how, 0},
     {NULL, NULL, NULL, 0},
 };

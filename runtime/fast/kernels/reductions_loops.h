@@ -22,6 +22,20 @@ CLONES static void OF(largest)(void *given) {
     }
 }
 
+CLONES static void OF(product)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        ((REAL *)job->to)[row] = OF(product_of_row)((const REAL *)job->from + row * job->count, job->count);
+    }
+}
+
+CLONES static void OF(number_of_nonzero)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        ((int64_t *)job->to)[row] = OF(count_of_row)((const REAL *)job->from + row * job->count, job->count);
+    }
+}
+
 /* log(sum(exp(x))), shifted by the largest element where that is finite. */
 CLONES static void OF(logsumexp)(void *given) {
     const ReductionJob *job = given;

@@ -56,10 +56,10 @@ ELEMENT float own_log_f32(float x) {
     return x == INFINITY || x != x ? x : finite;
 }
 
-/* exp(x) - 1: 2 ** k - 1 + 2 ** k * (exp(r) - 1), exact to the last places near 0. */
+/* exp(x) - 1: 2 ** k - 1 + 2 ** k * (exp(r) - 1), halved, since 2 ** 128 is no float; exact to the last places near 0. */
 ELEMENT float own_expm1_f32(float x) {
-    const float low = x < -88.0f ? -88.0f : x, y = low > 88.0f ? 88.0f : low;
-    const float k = (y * 0x1.715476p+0f + ROUNDING_F32) - ROUNDING_F32;
+    const float low = x < -40.0f ? -40.0f : x, y = low > 89.0f ? 89.0f : low;
+    const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
     const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;
     float p = 0x1.a26762p-13f;
     p = p * r + 0x1.6d2e00p-10f;
@@ -68,9 +68,9 @@ ELEMENT float own_expm1_f32(float x) {
     p = p * r + 0x1.555556p-3f;
     p = p * r + 0.5f;
     p = (p * r) * r + r;
-    const float power = power_of_two_f32(k + ROUNDING_F32);
-    const float found = (power - 1.0f) + power * p;
-    return x > 88.0f ? exp_above_f32(x) : x == 0.0f || x != x ? x : found;
+    const float half = power_of_two_f32(held - 1.0f);
+    const float found = ((half - 0.5f) + half * p) * 2.0f;
+    return x == 0.0f || x != x ? x : found;
 }
 
 /* log(p / (1 - p)) of the normal distribution function p. */

@@ -58,20 +58,61 @@ ELEMENT double OF(spread_row)(const REAL *x, npy_intp count, REAL from) {
 /* The largest element; NaN where there is one. `count` is above 0. */
 ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
     REAL columns[COLUMNS];
+    int lost[COLUMNS] = {0};
     npy_intp i = 0;
     for (int j = 0; j < COLUMNS; j++) {
         columns[j] = x[j < count ? j : 0];
+        lost[j] = columns[j] != columns[j];
     }
     for (; i + COLUMNS <= count; i += COLUMNS) {
         for (int j = 0; j < COLUMNS; j++) {
-            columns[j] = OF(maximum)(columns[j], x[i + j]);
+            const REAL element = x[i + j];
+            lost[j] |= element != element;
+            columns[j] = element > columns[j] ? element : columns[j];
         }
     }
     for (; i < count; i++) {
-        columns[0] = OF(maximum)(columns[0], x[i]);
+        lost[0] |= x[i] != x[i];
+        columns[0] = x[i] > columns[0] ? x[i] : columns[0];
     }
     for (int j = 1; j < COLUMNS; j++) {
-        columns[0] = OF(maximum)(columns[0], columns[j]);
+        lost[0] |= lost[j];
+        columns[0] = columns[j] > columns[0] ? columns[j] : columns[0];
     }
-    return columns[0];
+    return lost[0] ? (REAL)NAN : columns[0];
+}
+
+/* The product of a row. */
+ELEMENT REAL OF(product_of_row)(const REAL *x, npy_intp count) {
+    REAL columns[COLUMNS], found = 1;
+    npy_intp i = 0;
+    for (int j = 0; j < COLUMNS; j++) {
+        columns[j] = 1;
+    }
+    for (; i + COLUMNS <= count; i += COLUMNS) {
+        for (int j = 0; j < COLUMNS; j++) {
+            columns[j] *= x[i + j];
+        }
+    }
+    for (; i < count; i++) {
+        columns[i & (COLUMNS - 1)] *= x[i];
+    }
+    for (int j = 0; j < COLUMNS; j++) {
+        found *= columns[j];
+    }
+    return found;
+}
+
+/* How many elements are not zero. */
+ELEMENT int64_t OF(count_of_row)(const REAL *x, npy_intp count) {
+    int64_t total = 0;
+    for (npy_intp start = 0; start < count; start += SUM_BLOCK) {
+        const npy_intp stop = count - start < SUM_BLOCK ? count : start + SUM_BLOCK;
+        int32_t found = 0;
+        for (npy_intp i = start; i < stop; i++) {
+            found += x[i] != 0;
+        }
+        total += found;
+    }
+    return total;
 }

@@ -235,7 +235,7 @@ static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCal
 }
 
 const CompiledKernel window_kernels[] = {
-    {"max_pool2d", serve_max_pool, NULL, 0},
+    {"max_pool2d", serve_max_pool, NULL, QUIET},
     {"avg_pool2d", serve_average_pool, NULL, 0},
     {"convolution", serve_convolution, NULL, 0},
     {NULL, NULL, NULL, 0},

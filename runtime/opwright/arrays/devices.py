@@ -283,13 +283,17 @@ def _load_cuda() -> Backend:
         return add_backend(cuda_backend())
 
 
+# Types that are told apart from arrays most often, and have no type between themselves and `object` that could be one.
+_NO_ARRAYS = frozenset((list, tuple, int, float, complex, str, type(None)))
+
+
 def find_backend(kind: type) -> Backend | None:
     """Return the backend whose arrays are of this type or a base of it; None if there is none.
 
     CuPy is loaded when one of its arrays comes by, plug-ins when an array of an unknown type does.
     """
     known = _by_type.get(kind)
-    if known is not None:
+    if known is not None or kind in _NO_ARRAYS:
         return known
     if kind.__module__.partition(".")[0] == "cupy" and "cuda" not in _by_name:
         _load_cuda()

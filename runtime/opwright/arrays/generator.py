@@ -6,7 +6,7 @@ Other devices have generators of their own that draw in the same way; kernels mo
 
 from __future__ import annotations
 
-import struct
+import ctypes
 import threading
 from collections.abc import Iterable
 from types import TracebackType
@@ -29,18 +29,23 @@ Values = np.ndarray[Any, Any]
 _DEFAULT_SEED: Final = 67280421310721
 _KEY_WORDS: Final = 624
 # PyTorch's serialised state: seed, left, seeded, next, 624 words of 8 bytes, x, y, rho, valid, a float sample.
-_STATE: Final = struct.Struct(f"<QiiQ{_KEY_WORDS}Qdddi4xf?3x")
+_STATE: Final = np.dtype(
+    [
+        *[("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", _KEY_WORDS)],
+        *[("x", "<f8"), ("y", "<f8"), ("rho", "<f8"), ("valid", "<i8"), ("sample", "<f4"), ("has_sample", "<i4")],
+    ]
+)
 
 
 class Generator:
     """A source of random numbers for one device. Safe to share between threads; each call draws in one piece."""
 
-    __slots__ = ("__weakref__", "_bits", "_device", "_lock", "_next_normal", "_seed")
+    __slots__ = ("__weakref__", "_bits", "_device", "_lock", "_next_normal", "_seed", "_words")
 
     def __init__(self, device: str | Device = "cpu") -> None:
         self._device = as_device(device)
         self._lock = threading.RLock()
-        self._bits = np.random.MT19937()
+        self._bits, self._words = _new_bits()
         self.manual_seed(_DEFAULT_SEED)
         hold_over_forks(self)
 
@@ -71,25 +76,24 @@ class Generator:
     def get_state(self) -> Values:
         """Return the place in the stream: 5,056 bytes (uint8) in PyTorch's format."""
         with self._lock:
-            state = self._bits.state["state"]
-            words, place = state["key"], int(state["pos"])
+            own, place = self._words[:_KEY_WORDS], int(self._words[_KEY_WORDS])
             cached = self._next_normal
-            valid = cached is not None
-            head = self._seed, 625 - place, 1, place % _KEY_WORDS
-            packed = _STATE.pack(*head, *words.tolist(), 0.0, cached or 0.0, 0.0, valid, 0.0, False)
-        return np.frombuffer(packed, np.uint8).copy()
+            state = np.zeros(1, _STATE)
+            state["seed"], state["seeded"], state["words"] = self._seed, 1, own
+            state["left"], state["next"] = 625 - place, place % _KEY_WORDS
+            state["y"], state["valid"] = cached or 0.0, cached is not None
+        return state.view(np.uint8)
 
     def set_state(self, state: Any) -> Generator:
         """Continue from a state of `get_state` or PyTorch's CPU generator. Raises RuntimeError for others."""
         data = np.ascontiguousarray(np.asarray(state))
-        if data.dtype != np.uint8 or data.size != _STATE.size:
-            raise RuntimeError(f"Expected a state of {_STATE.size} bytes (uint8), got {data.size} of {data.dtype}")
-        seed, left, _, _, *rest = _STATE.unpack(data.tobytes())
-        words, (_, cached, _, valid, _, _) = rest[:_KEY_WORDS], rest[_KEY_WORDS:]
+        if data.dtype != np.uint8 or data.size != _STATE.itemsize:
+            raise RuntimeError(f"Expected a state of {_STATE.itemsize} bytes (uint8), got {data.size} of {data.dtype}")
+        given = data.reshape(-1).view(_STATE)[0]
         with self._lock:
-            self._seed = seed
-            self._next_normal = cached if valid else None
-            self._set_words(np.array(words, np.uint32), 625 - left)
+            self._seed = int(given["seed"])
+            self._next_normal = float(given["y"]) if given["valid"] else None
+            self._set_words(given["words"], 625 - int(given["left"]))
         return self
 
     def clone_state(self) -> Generator:
@@ -113,11 +117,13 @@ class Generator:
     def renew(self) -> None:
         """Start again from the seed, in a child process whose parent another thread was drawing in."""
         self._lock = threading.RLock()
-        self._bits = np.random.MT19937()
+        self._bits, self._words = _new_bits()
         self.manual_seed(self._seed)
 
     def _set_words(self, words: Values, place: int) -> None:
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": place}}
+        with self._bits.lock:
+            self._words[:_KEY_WORDS] = words
+            self._words[_KEY_WORDS] = place
 
     def __repr__(self) -> str:
         return f"Generator(device={str(self._device)!r}, seed={self._seed})"
@@ -207,6 +213,14 @@ class Generator:
             if step:
                 order[place], order[place + step] = order[place + step], order[place]
         return np.array(order, np.int64)
+
+
+def _new_bits() -> tuple[np.random.MT19937, Values]:
+    """Return a generator of random words, and a view (uint32) of its memory: 624 words, then the place among them."""
+    # Its `state` builds a dict word by word, which costs more than what is done with a state here.
+    bits = np.random.MT19937()
+    own = (ctypes.c_uint32 * (_KEY_WORDS + 1)).from_address(bits.ctypes.state_address)
+    return bits, np.ctypeslib.as_array(own)
 
 
 def _initial_words(seed: int) -> Values:

@@ -12,6 +12,7 @@ import numpy as np
 from opwright.arrays.devices import shape_of
 from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright.arrays.storage import Extra
+from opwright.autograd.collecting import track_nodes
 from opwright.autograd.gradients import add, are_plain
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
@@ -93,6 +94,8 @@ def _set(variable: Tensor, grad: Tensor) -> None:
     if variable.extra is None:
         variable.extra = Extra()
     variable.extra.grad = grad
+    if grad.keys & GRAD:
+        track_nodes()  # the gradient's graph leads back to the leaf
 
 
 def _takes(known: np.ndarray[Any, Any], grad: np.ndarray[Any, Any]) -> bool:

@@ -15,9 +15,11 @@ from opwright.autograd.gradients import fit
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
+from opwright.autograd.recording import refresh
 from opwright.core import fast
 from opwright.dispatch.namespaces import ops
 from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["run"]
 
@@ -27,6 +29,8 @@ def run(tensor: Any, gradient: Any, keep_graph: object) -> bool:
     if fast is None:
         return False
     _configure()
+    if type(tensor) is Tensor and tensor.keys & VIEW:
+        refresh(tensor)
     done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
     return done
 
@@ -39,7 +43,7 @@ def _configure() -> None:
     fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
     fast.configure_engine(
         AccumulateGrad, Recorded, without_recording(None), running, (adding.table, adding.call), fit, _run_uncommon,
-        _finish_uncommon, gradients_for, DENSE_CPU | ODD, DENSE_CPU | ODD | GRAD, GRAD,
+        _finish_uncommon, gradients_for, DENSE_CPU | ODD, DENSE_CPU | ODD | VIEW | GRAD, GRAD,
     )  # fmt: skip
 
 

@@ -123,13 +123,13 @@ class _Pass:
             self.start(edge, fit(grad, edge, None, index))
 
     def prepare(self, roots: Sequence[Edge]) -> None:
-        """Look through the graph beforehand, where that is needed: which nodes lead to targets, or when leaves are
-        complete (their hooks run then, not at the end)."""
+        """Look through the graph beforehand: which nodes lead to targets, or when leaves with hooks are complete."""
         self.roots = roots
         if self.targets is not None:
             self.needed = _leading_to(self.targets, roots)
-        elif AccumulateGrad.is_watched:
-            self.uses = _count_uses(roots)
+        elif AccumulateGrad.watched:
+            uses = _count_uses(roots)
+            self.uses = uses if any(leaf.has_hooks for leaf in uses) else None
 
     def reached(self) -> set[Node]:
         """Return the nodes whose gradients the pass computes."""

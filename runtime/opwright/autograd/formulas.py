@@ -80,6 +80,11 @@ class _Reader:
             case ast.Call(ast.Attribute(of, "conj" | "conjugate"), []):
                 value = self.value(of)
                 return self.add(_CONJ, operands=(value.number,), is_tensor=value.is_tensor)
+            case ast.Attribute(of, "mH" | "mT" as name):
+                turned = self.operator(
+                    "transpose.int", self.tensor(of), self.add(_GIVEN, given=-2), self.add(_GIVEN, given=-1)
+                )
+                return turned if name == "mT" else self.add(_CONJ, operands=(turned.number,), is_tensor=True)
             case ast.Call(function, arguments, []):
                 return self.call(function, arguments)
         raise _Unreadable

@@ -16,12 +16,14 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from weakref import WeakSet
 
 from opwright.arrays.devices import Array, Device, shape_of
 from opwright.arrays.dtypes import INEXACT, DType
 from opwright.arrays.layouts import Shape
+from opwright.autograd.collecting import adopt_node, track_nodes
 from opwright.autograd.hooks import RemovableHandle, add_hook
-from opwright.core import fast
+from opwright.core import NodeBase, fast
 from opwright.dispatch.kernel_sources import gradient_text, recorded_by
 from opwright.errors import ContractError
 from opwright.keys import GRAD
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
-    "gradients_of",
-    "next_sequence", "node_of", "split_edges",
+    "gradients_of", "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__ if fast is None else fast.next_sequence
@@ -56,7 +57,7 @@ class NodeExtra:
         self.parent: Node | None = None  # which was being differentiated when this one was made
 
 
-class Node:
+class Node(NodeBase):
     """One recorded call. Subclasses add slots for what they save, and say in `saved` which of them a backward frees.
 
     `edges` has an entry for each operand that may get a gradient. A node with one output has its `shape` and `dtype`
@@ -64,7 +65,7 @@ class Node:
     slot; `extra` is None.
     """
 
-    __slots__ = ("dtype", "edges", "extra", "sequence", "shape")
+    __slots__ = ()  # those of NodeBase
     edges: Sequence[Edge]
     sequence: int
     shape: Shape
@@ -113,6 +114,7 @@ class Node:
         extra = self.extra
         if extra is None:
             extra = self.extra = NodeExtra()
+            track_nodes()  # a hook may hold what holds this node
         return extra
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -204,6 +206,7 @@ class Recorded(Node):
 
     def __init_subclass__(cls) -> None:
         add_saved_attributes(cls)
+        adopt_node(cls)
 
 
 class RecordedSeveral(MultipleOutputs):
@@ -214,6 +217,7 @@ class RecordedSeveral(MultipleOutputs):
 
     def __init_subclass__(cls) -> None:
         add_saved_attributes(cls)
+        adopt_node(cls)
 
 
 def gradients_of(node: Node, found: Any, count: int) -> Sequence[Gradient]:
@@ -243,8 +247,8 @@ def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any
 class AccumulateGrad(Node):
     """The end of the gradient of a leaf. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
 
-    __slots__ = ("_array", "_variable", "forks", "lock", "post_hooks")
-    is_watched: ClassVar[bool] = False  # whether any leaf ever had a hook: who asks when leaves are complete?
+    __slots__ = ("__weakref__", "_array", "_variable", "forks", "lock", "post_hooks")
+    watched: ClassVar[WeakSet[AccumulateGrad] | None] = None  # leaves that had hooks: who asks when they are complete?
     all_forks: ClassVar[int] = 0  # how many forks lie between the first process and this one (Note [Forks])
 
     def __init__(self, variable: Tensor) -> None:
@@ -271,7 +275,19 @@ class AccumulateGrad(Node):
             return self
         other = AccumulateGrad(variable)
         other.extra, other.post_hooks = self.extra, self.post_hooks
+        if other.has_hooks:
+            other.watch()
         return other
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether the leaf ever had hooks."""
+        return self.extra is not None or self.post_hooks is not None
+
+    def watch(self) -> None:
+        """Have passes that lead to the leaf tell it as soon as its gradient is whole."""
+        AccumulateGrad.watched = watched = AccumulateGrad.watched or WeakSet()
+        watched.add(self)
 
     def name(self) -> str:
         """Return PyTorch's name."""

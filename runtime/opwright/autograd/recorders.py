@@ -6,7 +6,7 @@ A generated package says how calls are recorded beside the Python that does it, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -14,27 +14,36 @@ from opwright.autograd import saved
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import record
 from opwright.core import fast
-from opwright.keys import AUTOGRAD, GRAD
+from opwright.keys import AUTOGRAD, GRAD, VIEW
 
 __all__ = ["configure_recording", "records"]
 
 Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
-_KEPT: Final = re.compile(r"(\w+) = (?:(\d+)|save\((\d+)\)(?: for (\d+))?|result)")
-# How a thing is kept: `Keeping` in runtime/fast/recorder.c.
-_VALUE, _TENSOR, _RESULT = range(3)
+_KEPT: Final = re.compile(r"(\w+) = ([a-z]*)(?:\((\d+)\)|(\d+))?(?: for (\d+(?:, \d+)*))?")
+# How a thing is kept: `Keeping` in runtime/fast/keeping.h.
+_WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5}
 
 
-def records(node: type[Node], edges: tuple[int, ...], *kept: str) -> Callable[[Make], Make]:
-    """Note on a function that makes recording kernels what they do: the places of the arguments that get gradients, and
-    what the node keeps, `alpha = 2`, `other = save(1) for 0` (where argument 0 gets one), `result = result`."""
+def records(
+    node: type[Node], edges: tuple[int, ...], *kept: str, refused: tuple[int, ...] = (), output: int = -1
+) -> Callable[[Make], Make]:
+    """Note on a function that makes recording kernels what they do.
+
+    `edges` are the places of the arguments that get gradients, `refused` of those that may require none, `output` that
+    of the result which has the history, where there are several. `kept` says what the node keeps: `alpha = 2` an
+    argument as it is, `shape = shape(0)` and `count = numel(0)` of one, `other = save(1) for 0` a tensor (where
+    argument 0 gets a gradient), `result = result(0)` the result, `indices = other(1)` one of no history.
+    """
 
     def attach(make: Make) -> Make:
-        if fast is not None and (savings := _savings(kept)) is not None:
+        if fast is not None and len(kept) <= fast.MOST_SAVED:
+            savings = tuple(map(_saving, kept))
 
             def compiled(kernel: Any, below: Function) -> Function:
                 configure_recording()
-                made: Function = fast.Recorder(kernel, below, node, kernel.__code__.co_argcount, edges, savings)
+                total = kernel.__code__.co_argcount
+                made: Function = fast.Recorder(kernel, below, node, total, edges, savings, _bits(refused), output)
                 return made
 
             make.compiled = compiled  # type: ignore[attr-defined]
@@ -43,25 +52,20 @@ def records(node: type[Node], edges: tuple[int, ...], *kept: str) -> Callable[[M
     return attach
 
 
-def _savings(kept: tuple[str, ...]) -> tuple[tuple[str, int, int, int], ...] | None:
-    """Return slot, how, place and the place of who needs it, -1 for always; None where the core cannot do it."""
-    found = []
-    for text in kept:
-        match = _KEPT.fullmatch(text)
-        if match is None or len(kept) > fast.MOST_SAVED:
-            return None
-        slot, value, tensor, needed = match.groups()
-        if value is not None:
-            found.append((slot, _VALUE, int(value), -1))
-        elif tensor is not None:
-            found.append((slot, _TENSOR, int(tensor), -1 if needed is None else int(needed)))
-        else:
-            found.append((slot, _RESULT, 0, -1))
-    return tuple(found)
+def _saving(text: str) -> tuple[str, int, int, int]:
+    """Return slot, how, place and the bits of those who need it, 0 for always."""
+    match = _KEPT.fullmatch(text)
+    assert match is not None, text
+    slot, way, place, bare, needed = match.groups()
+    return slot, _WAYS[way], int(place or bare), _bits(map(int, needed.split(", "))) if needed else 0
+
+
+def _bits(places: Iterable[int]) -> int:
+    return sum(1 << place for place in places)
 
 
 @cache
 def configure_recording() -> None:
     """Tell the core what Python does where a call is uncommon; once."""
     fast.configure_saving(saved.save, saved.save_result, vars(saved), "_blocks", saved.SavedResult, AUTOGRAD)
-    fast.configure_recording(Node, record, GRAD)
+    fast.configure_recording(record, GRAD, VIEW)

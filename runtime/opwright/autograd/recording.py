@@ -24,15 +24,14 @@ from opwright.autograd.nodes import (
 )
 from opwright.autograd.tensor_hooks import retain_grad
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright.dispatch.signature import Signature
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
-    "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
-    "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history",
-    "record", "record_several", "refresh", "refreshing", "refuse_recording",
+    "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of",
+    "increment_version", "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented",
+    "rebase_history", "record", "record_several", "refresh", "refuse_recording",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
@@ -44,31 +43,6 @@ Kernel = Callable[..., Any]
 # that was recorded, the history is read off the base's anew (`ViewOfBase`), with the layout that the view has by now.
 # A view that was made where nothing was recorded, or before its base required grad, has none (`NoHistory`) until then.
 # All this is found out when the view is next used: `refresh`.
-
-
-def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
-    """Return a recording kernel for calls with views: these are brought up to date first, and if then no tensor
-    requires grad it is `below` that is called."""
-    if [argument.is_list for argument in signature.tensors] == [False] and signature.tensors[0].position == 0:
-
-        def call_one(self: Tensor, *args: Any) -> Any:
-            refresh(self)
-            return (below if self.edge is None else kernel)(self, *args)
-
-        return call_one
-
-    def call(*args: Any) -> Any:
-        is_recorded = False
-        for position, is_list, *_ in signature.tensors:
-            value = args[position]
-            for tensor in value or () if is_list else (value,):
-                if tensor is not None:
-                    if tensor.keys & VIEW:
-                        refresh(tensor)
-                    is_recorded = is_recorded or tensor.edge is not None
-        return (kernel if is_recorded else below)(*args)
-
-    return call
 
 
 def edges_of(tensors: Iterable[Tensor | None]) -> tuple[Edge, ...]:

@@ -118,7 +118,7 @@ def save(tensor: Tensor) -> Saved:
     if _blocks or not tensor.keys & AUTOGRAD:
         return _save_uncommon(tensor)
     extra = tensor.extra
-    return tensor, 0 if extra is None or (storage := extra.storage) is None else storage.version
+    return tensor if extra is None or (storage := extra.storage) is None else (tensor, storage.version)
 
 
 def save_original(tensor: Tensor) -> Saved:
@@ -178,6 +178,10 @@ def _save_uncommon(tensor: Tensor) -> Saved:
 
 def unpack(saved: Saved, node: Node) -> Tensor:
     """Return the tensor a node saved. Raises RuntimeError where it was freed, or written to since."""
+    if isinstance(saved, Tensor):
+        if (extra := saved.extra) is None or extra.storage is None:
+            return saved
+        saved = saved, 0  # as it was saved: nobody had counted writes
     if type(saved) is tuple:
         tensor: Tensor = saved[0]
         extra = tensor.extra

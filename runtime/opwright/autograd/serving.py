@@ -4,7 +4,8 @@ from opwright.autograd.anomaly import noting
 from opwright.autograd.fallbacks import count_writes, warn_in_backward
 from opwright.autograd.forward import differentiating
 from opwright.autograd.inference import checking, making
-from opwright.autograd.recording import check_out, refreshing
+from opwright.autograd.recording import check_out
+from opwright.autograd.refreshing import refreshing
 from opwright.autograd.tangents import current_tangent
 
 __all__ = [

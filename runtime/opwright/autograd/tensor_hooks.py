@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from opwright.autograd.collecting import track_nodes
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of, number_of
 from opwright.tensors.tensor import Tensor
@@ -19,7 +20,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle
     edge = tensor.edge
     node = node_of(edge)
     if type(node) is AccumulateGrad:
-        AccumulateGrad.is_watched = True
+        node.watch()
     elif type(node) is NoHistory:
         return add_hook(OrderedDict(), hook)  # no gradient gets there
     return add_hook(node.more().tensor_hooks.setdefault(number_of(edge), OrderedDict()), hook)
@@ -32,7 +33,8 @@ def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) ->
         return add_hook(OrderedDict(), hook)
     if leaf.post_hooks is None:
         leaf.post_hooks = OrderedDict()
-    AccumulateGrad.is_watched = True
+        track_nodes()  # a hook may hold what leads to the leaf
+    leaf.watch()
     return add_hook(leaf.post_hooks, hook)
 
 

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.dtypes import check_differentiable, dtype_name
 from opwright.arrays.storage import Extra, set_array, storage_of
+from opwright.autograd import differentiate, tensor_hooks
+from opwright.autograd.modes import is_inference_mode_enabled
+from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
+from opwright.autograd.recording import leave_graph, make_leaf, refresh
+from opwright.autograd.tangents import current_tangent
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, install_methods, wrap
@@ -34,8 +39,6 @@ class Differentiable:
         """Raise RuntimeError where the tensor leaves the world in which it has a tangent."""
         if not with_modes(self.keys) & TANGENT:
             return
-        from opwright.autograd.tangents import current_tangent
-
         if current_tangent(self) is not None:  # type: ignore[arg-type]
             raise RuntimeError(
                 f"Can't {what} a Tensor that has a tangent: it would be lost. Use tensor.detach() first."
@@ -61,8 +64,6 @@ class Differentiable:
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
         """Turn the recording of gradients on or off, and return the tensor."""
-        from opwright.autograd.nodes import AccumulateGrad, NoHistory
-
         # (what a write made of the history since is not asked for, as in PyTorch)
         is_leaf = self.edge is None or type(self.edge) in (AccumulateGrad, NoHistory)
         if not requires_grad:
@@ -72,23 +73,19 @@ class Differentiable:
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
             if self.edge is not None:
-                from opwright.autograd.recording import leave_graph
-
                 leave_graph(self)
         elif is_leaf:
             check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
-            from opwright.autograd import modes, recording
-
             if self.keys & BATCHED:
                 raise RuntimeError(
                     "You are attempting to call Tensor.requires_grad_() inside of a function that vmap transforms, on "
                     "a batched tensor: use grad, vjp or jacrev of opwright.func there, or call it before vmap"
                 )
-            if self.is_inference() and not modes.is_inference_mode_enabled():
+            if self.is_inference() and not is_inference_mode_enabled():
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
-            recording.make_leaf(self)
+            make_leaf(self)
         return self  # type: ignore[no-any-return]
 
     def is_inference(self) -> bool:
@@ -102,8 +99,6 @@ class Differentiable:
         edge = self.edge
         if edge is None:
             return None
-        from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
-
         return None if type(edge) in (AccumulateGrad, NoHistory) else node_of(edge)
 
     @property
@@ -114,8 +109,6 @@ class Differentiable:
     def _refresh(self) -> None:
         """Bring the history of a view up to date."""
         if self.keys & VIEW:
-            from opwright.autograd.recording import refresh
-
             refresh(self)  # type: ignore[arg-type]
 
     @property
@@ -182,8 +175,6 @@ class Differentiable:
             raise RuntimeError(
                 f"incompatible tensor type: a tensor on {self.device} cannot take over data on {value.device}"
             )
-        from opwright.autograd.nodes import AccumulateGrad
-
         is_leaf = type(self.edge) is AccumulateGrad
         if self.requires_grad:
             check_differentiable(value.dtype, "data set to a tensor that requires gradients must be floating point")
@@ -205,9 +196,7 @@ class Differentiable:
 
         `gradient` may be left out for a scalar. More in `opwright.autograd.backward`.
         """
-        from opwright.autograd.differentiate import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
@@ -215,18 +204,14 @@ class Differentiable:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.edge is not None:
             self._refresh()
-        from opwright.autograd.tensor_hooks import retain_grad
-
-        retain_grad(self)
+        tensor_hooks.retain_grad(self)
 
     @property
     def retains_grad(self: Any) -> bool:
         """Whether `retain_grad` was called on this tensor, which is no leaf."""
         if self.edge is None:
             return False
-        from opwright.autograd.tensor_hooks import retains_grad
-
-        return retains_grad(self)
+        return tensor_hooks.retains_grad(self)
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return another gradient.
@@ -234,18 +219,14 @@ class Differentiable:
         Raises RuntimeError for a tensor that does not require grad.
         """
         self._check_hookable()
-        from opwright.autograd.tensor_hooks import register_hook
-
-        return register_hook(self, hook)
+        return tensor_hooks.register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after its `grad` was added to. Raises RuntimeError for what is no leaf."""
         self._check_hookable()
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        from opwright.autograd.tensor_hooks import register_post_accumulate_hook
-
-        return register_post_accumulate_hook(self, hook)
+        return tensor_hooks.register_post_accumulate_hook(self, hook)
 
     def _check_hookable(self) -> None:
         if not self.requires_grad:

@@ -7,6 +7,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import is_array
+from opwright.core import fast
 from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.returns import return_checker
 from opwright.keys import KeySet
@@ -32,7 +33,7 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
             result = function(*args)
             return result if isinstance(result, Tensor) else check(result)
 
-        return call_plain
+        return _compiled(call_plain, function, signature.positional, (), check)
     if signature.is_plain:
         return lambda *args: check(function(*args))
 
@@ -48,7 +49,16 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
             result = function(*positional, **keywords)
         return result if is_one and isinstance(result, Tensor) else check(result)
 
-    return call
+    return _compiled(call, function, count, tuple(named_defaults), check) if is_one and not has_defaults else call
+
+
+def _compiled(call: Function, function: Function, count: int, defaults: tuple[Any, ...], check: Function) -> Function:
+    """Return what does the same as `call` in the compiled core, if that runs: call `function` by position where what
+    comes after `count` arguments is these defaults."""
+    if fast is None:
+        return call
+    made: Function = fast.UserKernel(call, function, count, defaults, check, None)
+    return made
 
 
 def adapt_composite(operator: Operator, function: Function) -> Function:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
+from opwright.core import fast
 from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.dispatch.errors import ambiguous, missing, unbound
 from opwright.dispatch.forward_rules import RULES
@@ -185,11 +186,20 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
     if (compiled := getattr(wrapper.make, "compiled", None)) is not None:  # (`autograd.recorders`)
         made = compiled(made, below)
+    if fast is not None and wrapper.is_generated and _counts_self(operator, key):
+        made = fast.Writer(made, below)
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
         made = hooks.gradients().refreshing(made, below, operator.signature)
     return hooks.gradients().noting(made) if keys & ANOMALY else made
+
+
+def _counts_self(operator: Operator, key: DispatchKey) -> bool:
+    """Whether all that a generated kernel at ADInplaceOrView does is to count a write to `self`."""
+    signature = operator.signature
+    is_inplace = signature.written == {0} and signature.aliases == (0,) and operator.base.endswith("_")
+    return key is DispatchKey.ADInplaceOrView and is_inplace and operator.base not in ("resize_", "resize_as_")
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from opwright.arrays.size import Size
 from opwright.core import fast
 from opwright.dispatch.conversion import base_type, is_int_list
 from opwright.dispatch.operator import Operator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
 
 Function = Callable[..., Any]
-Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...]]
+Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
 # What a form takes for an argument: `Kind` in runtime/fast/form.c.
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS = range(8)
@@ -79,9 +80,12 @@ def packet_stub(packet: Packet) -> Function | None:
 
 def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
     """Return the form of a call: the operator's table, all its arguments, and for each given one its kind, its place
-    and the object where it has to be that one. None where the call has no form. Raises ArgumentError."""
+    and the object where it has to be that one; and the class of several results. None where the call has no form.
+
+    Raises ArgumentError.
+    """
     operator = callee if isinstance(callee, Operator) else _meant(callee, args, kwargs)
-    if operator is None or operator.result is not None:
+    if operator is None:
         return None
     signature = operator.signature
     given = [*enumerate(args), *((signature.positions.get(name, -1), value) for name, value in kwargs.items())]
@@ -96,7 +100,8 @@ def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str,
     places = tuple([place for place, _ in given])
     blank = tuple([None if place in places else value for place, value in enumerate(values)])
     same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
-    return operator.table, blank, tuple([kind for kind in kinds if kind is not None]), places, same
+    own = tuple([kind for kind in kinds if kind is not None])
+    return operator.table, blank, own, places, same, operator.result
 
 
 def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator | None:
@@ -111,10 +116,11 @@ def _kind(operator: Operator, place: int, value: Any) -> int | None:
     is_tensor = base_type(text) == "Tensor"
     if value is None:
         return _SAME if text.endswith("?") else None
-    if type(value) is list:
+    if type(value) in (list, tuple, Size):
         if is_tensor:
-            return _TENSORS if "?" not in text and all(type(item) is Tensor for item in value) else None
-        return _INTS if base_type(text) in ("int", "SymInt") and is_int_list(value) else None
+            is_taken = type(value) is list and "?" not in text and all(type(item) is Tensor for item in value)
+            return _TENSORS if is_taken else None
+        return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
     if is_tensor:
         return _EXACT.get(type(value)) if type(value) in (Tensor, np.ndarray) and "[" not in text else None
     if base_type(text) in _OBJECTS and "[" not in text:
@@ -133,4 +139,4 @@ def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
 
 def _is_passed_on(value: Any, bound: Any) -> bool:
     """Whether kernels receive the value as it is given."""
-    return bound is value or (type(value) is list and type(bound) is list and bound == value)
+    return bound is value or (type(value) in (list, tuple, Size) and type(bound) is list and bound == list(value))

@@ -31,30 +31,65 @@ _NOT_LOOKED_FOR: Final[Any] = object()
 class Declarations:
     """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
 
-    `places` says where each is declared, by its full name.
+    `places` says where each is declared, by its full name; `tags` are those of all of them.
     """
 
-    def __init__(self, namespace: str, places: Mapping[str, str]) -> None:
+    def __init__(self, namespace: str, places: Mapping[str, str], tags: str = "") -> None:
         self._namespace = namespace
+        self._tags = frozenset(tags.split())
         self._places = places
+        self._declared: dict[str, list[Operator]] = {}
 
-    def __call__(self, schema: str, tags: str = "", doc: str = "") -> Operator:
+    def __call__(
+        self, schema: str, tags: str = "", doc: str = "", *, out: str = "", out_tags: str | None = None
+    ) -> Operator:
         """Return the operator, which `parts.install` has named. Packages that declare one alike share it.
 
-        Raises RegistrationError where another declaration has the name.
+        `out` is the overload of its out variant, which takes one argument more and has the operator's tags (but for
+        `core`) and `out`, where there are no `out_tags`. Raises RegistrationError where another declaration has the
+        name.
         """
+        made = self._declare(schema, tags, doc)
+        if out:
+            if out_tags is None:
+                out_tags = " ".join([each for each in tags.split() if each != "core"] + ["out"])
+            self._declare(_with_out(schema, out), out_tags, "")
+        return made
+
+    def alone(
+        self, schema: str, tags: str = "", doc: str = "", *, out: str = "", out_tags: str | None = None
+    ) -> tuple[Overloaded, Operator]:
+        """Define the one operator of its name, its out variant aside; return all of that name, and the operator."""
+        made = self(schema, tags, doc, out=out, out_tags=out_tags)
+        return self.overloaded(made), made
+
+    def overloaded(self, first: Operator) -> Overloaded:
+        """Return all declared operators of one name."""
+        return Overloaded(first, *[each for each in self._declared[first.base] if each is not first])
+
+    def _declare(self, schema: str, tags: str, doc: str) -> Operator:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
         known = registry.operators[name]  # without the lock: Note [Parts and the lock]
         if not known.is_declared:
-            known.declare(declaration, tuple(tags.split()), doc)
+            known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc)
         elif known.declaration != declaration:
             raise RegistrationError(
                 f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
                 f"then {declaration} at {where}"
             )
+        self._declared.setdefault(known.base, []).append(known)
         return known
+
+
+def _with_out(schema: str, overload: str) -> str:
+    """Return the schema of an operator's out variant, as the generator reads it (`kernels.declared`)."""
+    name, _, rest = schema.partition("(")
+    arguments = rest.rpartition(") -> ")[0]
+    mark = "" if ", *, " in f", {arguments}" else "*, "
+    between = ", " if arguments else ""
+    return f"{name.partition('.')[0]}.{overload}({arguments}{between}{mark}Tensor(a!) out) -> Tensor(a!)"
 
 
 class Overloaded:

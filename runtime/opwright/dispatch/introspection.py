@@ -56,7 +56,11 @@ class ShownSignature:
             return _of_operator(callee)  # type: ignore[arg-type]  # only a Packet has overloads
         if len(overloads) == 1:
             return _of_operator(*overloads.values())
-        return None if callee.stub is None else inspect.signature(callee.stub)
+        return inspect.signature(_any_arguments if callee.stub is None else callee.stub)
+
+
+def _any_arguments(*args: Any, **kwargs: Any) -> None:
+    """Have the signature of what several overloads take."""
 
 
 def _of_operator(operator: Operator) -> inspect.Signature:

@@ -146,7 +146,7 @@ class Lazy:
             arrays = getattr(module, self.arrays) if self.arrays else None
             forms = getattr(module, f"{self.general}_forms", None)
             planned = general if forms is None else with_plans(general, forms)
-            self.loaded = Shim(planned, *with_ufunc(self.module, self.general, dense, arrays))
+            self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.general}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
+from opwright.core import Caller, fast
 from opwright.dispatch import forms
 from opwright.dispatch.conversion import base_type
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
@@ -34,7 +35,7 @@ _ONE_ELEMENT: Final = frozenset(
 )  # tensors convert to these by their size
 
 
-class Packet:
+class Packet(Caller):
     """A packet, `aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
 
     Calling it takes the first overload that fits.
@@ -48,8 +49,11 @@ class Packet:
         self.namespace, _, self.base = name.partition("::")
         with registry.lock:
             self._shared = registry.shared_overloads(name)
-        self.operators = self._shared.operators
-        self._chosen = self._shared.chosen
+            self.operators = self._shared.operators
+            self._chosen = self._shared.chosen
+            if fast is not None:
+                self._shared.pass_calls_to = self._pass_calls_to
+                self._shared.stub = self._shared.stub  # which has it serve calls
 
     @property
     def stub(self) -> Callable[..., Any] | None:
@@ -85,11 +89,14 @@ class Packet:
     def __iter__(self) -> Iterator[str]:
         return iter(self.overloads())
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _call_uncommon(self, /, *args: Any, **kwargs: Any) -> Any:
         stub = self._shared.stub
         if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
             return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
         return stub(*args, **kwargs)
+
+    if fast is None or TYPE_CHECKING:
+        __call__ = _call_uncommon
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool = False) -> Any:
         """Call the first overload that the arguments fit; where `named`, also by their other names (`keywords`).
@@ -153,14 +160,20 @@ class Packet:
         reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
         by_types = key is not None
         operators = tuple(self.operators.values())
-        for takes_scalars in (False, True):  # numbers stand for tensors only where no overload takes them as they are
+        # Numbers stand for tensors only where no overload takes them as they are. For functions it is so the other way
+        # round, too: `max(x, y)` is of two tensors, though `y` may have one element, as a `dim` has. (Of packets, as in
+        # PyTorch, the first overload that fits is the one.)
+        for reads_tensors, takes_scalars in ((False, False), (True, False), (True, True))[not named :]:
             for operator in operators:
+                if not reads_tensors and _reads_a_tensor(operator, args, kwargs):
+                    by_types = False
+                    continue
                 by_types = by_types and _types_decide(operator, args, kwargs)
                 try:
                     bound = operator.signature.bind(args, kwargs)
                     _check_tensors(operator, bound, takes_scalars)
                 except ArgumentError as error:
-                    if not takes_scalars:
+                    if reads_tensors and not takes_scalars:
                         reasons.append(str(error))
                     continue
                 if by_types and not takes_scalars:
@@ -208,19 +221,28 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the types of the arguments alone say if the overload fits: not where a tensor may convert to a number,
     nor for names of devices and the like."""
+    for base, value in _by_type(operator, args, kwargs):
+        if isinstance(value, str) and base != "str":
+            return base in ("Tensor", "int", "SymInt", "float", "Scalar")
+    return not _reads_a_tensor(operator, args, kwargs)
+
+
+def _reads_a_tensor(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a tensor, or one in a list, would be converted to a number."""
+    for base, value in _by_type(operator, args, kwargs):
+        items = value if isinstance(value, list | tuple) else (value,)
+        if base in _ONE_ELEMENT and any(isinstance(item, Tensor | np.ndarray) for item in items):
+            return True
+    return False
+
+
+def _by_type(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments with what the overload declares for them."""
     signature = operator.signature
     given = [*enumerate(args[: len(signature.types)])]
     given += [(signature.positions[name], value) for name, value in kwargs.items() if name in signature.positions]
     for position, value in given:
-        base = base_type(signature.types[position])
-        if isinstance(value, str) and base != "str":
-            return base in ("Tensor", "int", "SymInt", "float", "Scalar")
-        holds_tensor = isinstance(value, Tensor | np.ndarray) or (
-            isinstance(value, list | tuple) and any(isinstance(item, Tensor | np.ndarray) for item in value)
-        )
-        if holds_tensor and base in _ONE_ELEMENT:
-            return False
-    return True
+        yield base_type(signature.types[position]), value
 
 
 def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) -> None:

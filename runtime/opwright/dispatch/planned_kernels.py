@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import depends_on_default
+from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.core import fast
 from opwright.keys import ODD
 from opwright.plans.known import KnownForms, KnownViews
@@ -21,12 +23,14 @@ from opwright.tensors.tensor import wrap_view
 __all__ = ["with_plans"]
 
 Function = Callable[..., Any]
+if fast is not None:
+    fast.configure_keys((Device, Layout, MemoryFormat))
 
 
 def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
     """Return what serves in the place of a general kernel, by what is known of its plans or views."""
     if fast is not None and isinstance(forms, KnownViews):
-        viewed: Function = fast.Viewed(general, forms.kinds, wrap_view, ODD)
+        viewed: Function = fast.Viewed(general, forms.kinds, wrap_view, ODD, forms.is_list)
         return viewed
     if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
         return general

@@ -81,6 +81,8 @@ def number_of(answer: Any, declared: str) -> Any:
 
     Raises ContractError for what does not convert to it.
     """
+    if type(answer) is _EXACT.get(declared):
+        return answer
     convert = _converters.get(declared) or _converters.setdefault(declared, converter(declared))
     if isinstance(answer, np.ndarray | np.generic) and answer.ndim == 0:
         answer = answer.item()
@@ -90,6 +92,7 @@ def number_of(answer: Any, declared: str) -> Any:
 
 
 _converters: Final[dict[str, Check]] = {}
+_EXACT: Final = {"bool": bool, "int": int, "SymInt": int, "float": float}  # what needs no conversion
 
 
 def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_none: bool = False) -> Check:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -17,34 +18,37 @@ from opwright.core import fast
 __all__ = ["note_ufunc", "with_ufunc"]
 
 Function = Callable[..., Any]
-_TEXT: Final = re.compile(r"(\w+)\(([-\d, ]+)\) (\w+)")
+_TEXT: Final = re.compile(r"(\w+)\(([-\d, ]+)\) (\w+)( in place)?")
 _noted: Final[dict[tuple[str, str], str]] = {}  # by module and name of the general kernel
 
 
 def note_ufunc(module: str, general: str, text: str) -> None:
-    """Note what the fast shims beside a general kernel are: `add(0, 1) fc`."""
+    """Note what the fast shims beside a general kernel are: `add(0, 1) fce`."""
     if fast is not None:
         _noted[module, general] = text
 
 
 def with_ufunc(
-    module: str, general: str, dense: Function | None, arrays: Function | None
-) -> tuple[Function | None, Function | None]:
-    """Return the fast shims beside a general kernel: where they are known to be a ufunc, what serves common calls in
-    their place."""
+    module: str, general: str, shims: tuple[Function, Function | None, Function | None]
+) -> tuple[Function, Function | None, Function | None]:
+    """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what serves common
+    calls in their place; in that of the general one, calls on half and bfloat16 that are computed in float32."""
     found = _TEXT.fullmatch(_noted.get((module, general), ""))
     ufunc = None if found is None else getattr(np, found[1], None)
     if found is None or not isinstance(ufunc, np.ufunc):
-        return dense, arrays
-    places = tuple(map(int, found[2].split(", ")))
+        return shims
+    places, kinds = tuple(map(int, found[2].split(", "))), found[3]
 
-    def served(function: Function | None, is_of_arrays: bool) -> Function | None:
+    def served(function: Function | None, takes: str) -> Function | None:
         if function is None:
             return None
-        made: Function = fast.Kernel(function, ufunc, places, _count(function), found[3], is_of_arrays)
+        count, is_written = _count(function), found[4] is not None
+        made: Function = fast.Kernel(function, ufunc, places, count, kinds, takes, is_written)
         return made
 
-    return served(dense, False), served(arrays, True)
+    whole, dense, arrays = shims
+    widened = (served(whole, "reduced") or whole) if "e" in kinds and type(whole) is FunctionType else whole
+    return widened, served(dense, "tensors"), served(arrays, "arrays")
 
 
 def _count(function: Function) -> int:

@@ -36,7 +36,7 @@ class Castable:
         by keyword. Raises ArgumentError for what is none of these.
         """
         if len(arguments) == 1 and isinstance(arguments[0], np.dtype) and not options:
-            return _cast(self, arguments[0])
+            return _cast(self, arguments[0], None)
         if arguments and _is_device(arguments[0]):
             names = ("device", "dtype", "non_blocking", "copy")
             options = dict(zip(names, arguments, strict=False)) | options
@@ -54,58 +54,58 @@ class Castable:
         moved: Tensor = aten["to"](self, device=as_device("cuda" if device is None else device))
         return moved
 
-    def float(self: _Moves) -> Tensor:
+    def float(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as float32."""
-        return _cast(self, dtypes.float32)
+        return _cast(self, dtypes.float32, memory_format)
 
-    def double(self: _Moves) -> Tensor:
+    def double(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as float64."""
-        return _cast(self, dtypes.float64)
+        return _cast(self, dtypes.float64, memory_format)
 
-    def half(self: _Moves) -> Tensor:
+    def half(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as float16."""
-        return _cast(self, dtypes.float16)
+        return _cast(self, dtypes.float16, memory_format)
 
-    def bfloat16(self: _Moves) -> Tensor:
+    def bfloat16(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as bfloat16."""
-        return _cast(self, dtypes.bfloat16)
+        return _cast(self, dtypes.bfloat16, memory_format)
 
-    def byte(self: _Moves) -> Tensor:
+    def byte(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as uint8."""
-        return _cast(self, dtypes.uint8)
+        return _cast(self, dtypes.uint8, memory_format)
 
-    def char(self: _Moves) -> Tensor:
+    def char(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as int8."""
-        return _cast(self, dtypes.int8)
+        return _cast(self, dtypes.int8, memory_format)
 
-    def short(self: _Moves) -> Tensor:
+    def short(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as int16."""
-        return _cast(self, dtypes.int16)
+        return _cast(self, dtypes.int16, memory_format)
 
-    def int(self: _Moves) -> Tensor:
+    def int(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as int32."""
-        return _cast(self, dtypes.int32)
+        return _cast(self, dtypes.int32, memory_format)
 
-    def long(self: _Moves) -> Tensor:
+    def long(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as int64."""
-        return _cast(self, dtypes.int64)
+        return _cast(self, dtypes.int64, memory_format)
 
-    def bool(self: _Moves) -> Tensor:
+    def bool(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as bool."""
-        return _cast(self, dtypes.bool_)
+        return _cast(self, dtypes.bool_, memory_format)
 
-    def chalf(self: _Moves) -> Tensor:
+    def chalf(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as complex64, to which half precision widens where it meets complex numbers: NumPy has no
         complex numbers of it."""
-        return _cast(self, dtypes.complex64)
+        return _cast(self, dtypes.complex64, memory_format)
 
-    def cfloat(self: _Moves) -> Tensor:
+    def cfloat(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as complex64."""
-        return _cast(self, dtypes.complex64)
+        return _cast(self, dtypes.complex64, memory_format)
 
-    def cdouble(self: _Moves) -> Tensor:
+    def cdouble(self: _Moves, memory_format: Any = None) -> Tensor:
         """Return the tensor as complex128."""
-        return _cast(self, dtypes.complex128)
+        return _cast(self, dtypes.complex128, memory_format)
 
     @property
     def T(self: _Moves) -> Tensor:
@@ -161,7 +161,10 @@ def _is_device(value: object) -> _bool:
     return isinstance(value, Device) or type(value).__name__ == "device"
 
 
-def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
+def _cast(tensor: Any, dtype: dtypes.DType, memory_format: Any) -> Tensor:
     """Call `to.dtype`, with no search for the overload that is meant."""
-    result: Tensor = aten["to.dtype"](tensor, dtype)
+    if memory_format is None:
+        plain: Tensor = aten["to.dtype"](tensor, dtype)
+        return plain
+    result: Tensor = aten["to.dtype"](tensor, dtype, memory_format=memory_format)
     return result

@@ -6,6 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.arrays import layouts
+from opwright.arrays.dtypes import INTEGRAL, as_dtype, int64
+from opwright.arrays.size import Size
+from opwright.arrays.sizes import SymInt
 from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import install_methods
 
@@ -50,13 +54,17 @@ def norm(
     out: Operand | None = None,
     dtype: Any = None,
 ) -> Any:
-    """Return the vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2.
+    """Return the vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2, "nuc" the
+    nuclear norm of matrices.
 
-    Raises RuntimeError for any other text, the nuclear norm among them, and for "fro" over more than two dimensions.
+    Raises RuntimeError for any other text, and for "fro" over more than two dimensions.
     """
+    if p == "nuc":
+        dims = (-2, -1) if dim is None else dim
+        return aten["linalg_matrix_norm"](input, "nuc", dims, keepdim, **({} if out is None else {"out": out}))
     if isinstance(p, str):
         if p != "fro":
-            raise RuntimeError(f"norm: p must be a number or 'fro', but got {p!r}")
+            raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', but got {p!r}")
         if dim is not None and not isinstance(dim, int) and len(dim) > 2:
             raise RuntimeError(f"norm: the order 'fro' is for one or two dimensions, but got {len(dim)}")
     order = 2 if p is None or isinstance(p, str) else p
@@ -108,6 +116,10 @@ class Functional:
     def stft(self, n_fft: int, *arguments: Any, **options: Any) -> Any:
         """Call `opwright.stft`."""
         return stft(self, n_fft, *arguments, **options)
+
+    def lu(self, pivot: bool = True, get_infos: bool = False) -> Any:
+        """Call `opwright.lu`."""
+        return lu(self, pivot, get_infos)
 
     def norm(
         self,
@@ -170,6 +182,53 @@ def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int
 def broadcast_tensors(*tensors: Any) -> tuple[Operand, ...]:
     """Return views of one shape, the one that the tensors broadcast to."""
     return tuple(aten["broadcast_tensors"](_listed(tensors)))
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """Return the shape that these shapes broadcast to; a number stands for a shape of one size. Raises RuntimeError
+    where they do not fit, ValueError for a size below 0."""
+    given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    if any(size < 0 for shape in given for size in shape):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    return Size(layouts.broadcast_shapes(given))
+
+
+def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand, ...]:
+    """Return the positions along each dimension of places in an array of this shape, counted row by row.
+
+    Raises TypeError for indices that are no integers, and for a shape that holds anything else; ValueError for a size
+    below 0.
+    """
+    if as_dtype(indices.dtype) not in INTEGRAL:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {as_dtype(indices.dtype)}")
+    if not isinstance(shape, int | SymInt | Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int | SymInt) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int | SymInt):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    if not sizes:
+        return ()
+    places: list[Operand] = []
+    rest = aten["to"](indices, int64)
+    for size in reversed(sizes):
+        places.insert(0, aten["remainder"](rest, size))
+        rest = aten["floor_divide"](rest, size)
+    return tuple(aten["unbind"](aten["stack"](places, -1), -1))
+
+
+def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Sequence[Operand] | None = None) -> Any:
+    """Return LU in one matrix, and pivots; with `get_infos` also which pivot was zero, which is an error without."""
+    found = aten["_lu_with_info"](A, pivot, not get_infos)[: 3 if get_infos else 2]
+    if out is None:
+        return tuple(found)
+    if len(out) != len(found):
+        raise TypeError(f"expected tuple of {len(found)} elements but got {len(out)}")
+    for to, value in zip(out, found, strict=True):
+        aten["copy_"](aten["resize_"](to, list(value.shape)), value)
+    return out
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Operand, ...]:

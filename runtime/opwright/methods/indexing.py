@@ -58,6 +58,9 @@ class Indexable:
             return aten["index.Tensor"](viewed, _placed(viewed, indices))
         return aten["alias.default"](self) if viewed is self else viewed
 
+    def __reversed__(self) -> Any:
+        return aten["flip.default"](self, [0] if self.shape else [])  # type: ignore[attr-defined]
+
     def nonzero(self, *, as_tuple: bool = False) -> Any:
         """Call `opwright.nonzero`."""
         return nonzero(self, as_tuple=as_tuple)

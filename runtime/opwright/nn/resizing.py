@@ -38,22 +38,22 @@ def interpolate(
     """Return a batch of signals, images or volumes in another size, or times a factor; `mode` is "nearest",
     "nearest-exact", "area", "linear", "bilinear", "bicubic" or "trilinear".
 
+    `antialias` weighs windows as wide as an image shrinks, for "bilinear" and "bicubic".
+
     Raises ValueError for arguments that contradict each other, NotImplementedError for a mode that does not suit the
-    dimensions and for `antialias`.
+    dimensions.
     """
     ndim = len(input.shape) - 2
     if align_corners is not None and mode in _PICKING:
         raise ValueError("align_corners is for the modes linear, bilinear, bicubic and trilinear alone")
     sizes, factors = _extent(list(input.shape[2:]), size, scale_factor, recompute_scale_factor or False, mode)
-    if antialias:
-        if mode not in ("bilinear", "bicubic") or ndim != 2:
-            raise ValueError("antialias is for the modes bilinear and bicubic of 4-D input alone")
-        raise NotImplementedError("interpolate: antialias=True has no kernel")
+    if antialias and (mode not in ("bilinear", "bicubic") or ndim != 2):
+        raise ValueError("antialias is for the modes bilinear and bicubic of 4-D input alone")
     if mode in _PICKING and 1 <= ndim <= 3:
         operator = getattr(opwright.ops.aten, _PICKING[mode][ndim - 1])
         picked: A = operator(input, sizes) if mode == "area" else operator.vec(input, sizes, factors)
         return picked
-    dims, name = _WEIGHING.get(mode, (0, ""))
+    dims, name = (2, f"_upsample_{mode}2d_aa") if antialias else _WEIGHING.get(mode, (0, ""))
     if dims != ndim or not name:
         raise NotImplementedError(f"interpolate: mode {mode!r} does not take {ndim + 2}-D input")
     weighed: A = getattr(opwright.ops.aten, name).vec(input, sizes, bool(align_corners), factors)

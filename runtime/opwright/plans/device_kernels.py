@@ -29,7 +29,7 @@ class _Maker(DeviceKernel):
         """Return the result, or a tuple of several: `out`, where that is an array which the kernel may write to."""
         import cupy
 
-        plans = [plan] if isinstance(plan, Plan) else plan
+        plans = plan if isinstance(plan, Sequence) else [plan]
         dtype = self._dtype_of(given)
         with cupy.cuda.Device(plans[0].device.index):
             shapes = [each.shape for each in plans]

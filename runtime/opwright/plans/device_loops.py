@@ -47,7 +47,7 @@ class CudaLoop(CudaKernel):
     def __call__(self, plan: Plan | Sequence[Plan], *given: Any, out: Any = None) -> Any:
         """Return the result, laid out as the plan says where the operands are, or `out`, where that is an array which
         the kernel may write to."""
-        form = (plan if isinstance(plan, Plan) else plan[0]).form
+        form = (plan[0] if isinstance(plan, Sequence) else plan).form
         arrays, numbers = given[: self._count], given[self._count :]
         order = sorted(range(len(form.shape)), key=lambda dim: -form.strides[dim])
         is_in_order = all(dim == place for place, dim in enumerate(order))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from opwright.plans.forms import Form, Forms
-from opwright.plans.plan import Plan
+from opwright.plans.plan import Plan, cast_operands
 
 __all__ = ["KnownForms", "KnownViews"]
 
@@ -16,25 +16,50 @@ class KnownForms(Forms):
     dtype changes.
 
     `kinds` has a letter for what the key has of each argument, `kernel` is the function on arrays, which gets the
-    arguments at `places` (-1: NumPy): what the compiled core needs (`runtime/fast/planned.c`). Without a
+    arguments at `places` (-1: NumPy), `operands` are the places of the plan's, where numbers are among them: what the
+    compiled core needs (`runtime/fast/planned.c`). Without a
     `kernel` the shim alone serves.
     """
 
-    __slots__ = ("kernel", "kinds", "places")
+    __slots__ = ("kernel", "kinds", "operands", "places")
     most: ClassVar[int] = 512  # of each operator
 
-    def __init__(self, kinds: str = "", kernel: Callable[..., Any] | None = None, places: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        kinds: str = "",
+        kernel: Callable[..., Any] | None = None,
+        places: tuple[int, ...] = (),
+        operands: tuple[int, ...] = (),
+    ) -> None:
         super().__init__()
         self.kinds = kinds
         self.kernel = kernel
         self.places = places
+        self.operands = operands
 
-    def of_call(self, args: Sequence[Any]) -> tuple[Form, ...] | None:
-        """Return the forms that are kept for a call, or None where there are none or operands are cast."""
+    def of_call(self, args: Sequence[Any]) -> tuple[tuple[Form, ...], tuple[Any, ...] | None] | None:
+        """Return the forms that are kept for a call, and what the kernel gets in the place of numbers that are cast.
+
+        None where there are no forms, or arrays are cast.
+        """
         parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
         found = self.get(parts[0] if len(parts) == 1 else tuple(parts))
         forms = found if isinstance(found, tuple) else (found,)
-        return None if found is None or any(form.casts for form in forms) else forms
+        if found is None or not any(form.casts for form in forms):
+            return None if found is None else (forms, None)
+        cast = self._cast_numbers(found, args) if isinstance(found, Form) else None
+        return None if cast is None else (forms, cast)
+
+    def _cast_numbers(self, form: Form, args: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Return the numbers among the arguments as they are cast, None for all that is not; None where more is."""
+        if len(self.operands) != len(form.casts):
+            return None
+        cast = dict(zip(self.operands, form.casts, strict=True))
+        if any(is_cast and type(args[place]) not in (bool, int, float) for place, is_cast in cast.items()):
+            return None
+        values = cast_operands(form, [args[place] for place in self.operands])
+        known = {place: value for place, value in zip(self.operands, values, strict=True) if cast[place]}
+        return tuple([known.get(place) for place in range(len(args))])
 
     def learn(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
         """Remember what the plans of a call say, and return it. `operands` are those that the call has.
@@ -53,13 +78,14 @@ class KnownForms(Forms):
 
 
 class KnownViews:
-    """The facts of a view kernel for the compiled core (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`. Python
-    makes each view anew."""
+    """The facts of a view kernel for the compiled core (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`, and
+    whether it makes a list of views. Python makes each view anew."""
 
-    __slots__ = ("kinds",)
+    __slots__ = ("is_list", "kinds")
 
-    def __init__(self, kinds: str) -> None:
+    def __init__(self, kinds: str, *, is_list: bool = False) -> None:
         self.kinds = kinds
+        self.is_list = is_list
 
 
 def _are_as_given(plan: Plan, operands: Sequence[Any]) -> bool:

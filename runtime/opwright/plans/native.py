@@ -167,7 +167,7 @@ class NativeKernel(_Native):
     def __call__(self, plan: Plan | Sequence[Plan], *given: Any, out: Any = None) -> Any:
         """Return the result, or a tuple of several: `out`, where that is an array which C may write to."""
         self._check_library()
-        plans = [plan] if isinstance(plan, Plan) else plan
+        plans = plan if isinstance(plan, Sequence) else [plan]
         dtype = self._dtype_of(given)
         passed = self._taken(given, dtype, plans[0].shape if self._convention == "elementwise" else None)
         if out is not None and self.fast(*passed, out) is not NotImplemented:

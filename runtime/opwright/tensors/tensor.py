@@ -84,7 +84,7 @@ class Tensor(_Methods):
     def device(self) -> Device:
         """Return where the data is."""
         array = self.array
-        return _CPU if type(array) is ndarray else backend_of(array).device(array)
+        return CPU_DEVICE if type(array) is ndarray else backend_of(array).device(array)
 
     @property
     def itemsize(self) -> int:
@@ -239,7 +239,7 @@ class Tensor(_Methods):
     __hash__ = object.__hash__
 
 
-_CPU = Device("cpu")
+CPU_DEVICE = Device("cpu")
 KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.

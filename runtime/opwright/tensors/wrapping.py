@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.arrays.devices import Array
 from opwright.arrays.dtypes import CANONICAL, REDUCED
+from opwright.arrays.size import Size
 from opwright.arrays.storage import Extra, Storage
 from opwright.core import fast
 from opwright.keys import DENSE_CPU, ODD, VIEW
@@ -19,6 +20,7 @@ if fast is not None:
     fast.configure_storage(Extra, Storage)
     computing = tuple([dtype for dtype in CANONICAL if dtype not in REDUCED])
     fast.configure_wrapping(tensor.wrap, tensor.wrap_view, computing, DENSE_CPU, ODD, VIEW, tensor.KEYS_OF_VIEWS)
+    fast.serve_facts(tensor.Tensor, Size, tensor.CPU_DEVICE)
 
 wrap: Final[Callable[[Array], Tensor]] = tensor.wrap if fast is None else fast.wrap
 wrap_view: Final[Callable[[Tensor, Array], Tensor]] = tensor.wrap_view if fast is None else fast.wrap_view

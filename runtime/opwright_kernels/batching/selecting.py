@@ -9,6 +9,7 @@ from opwright.arrays.dtypes import INEXACT, bool_
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
 __all__ = [
+    "first_positions",
     "index_add",
     "index_copy",
     "index_fill",
@@ -193,3 +194,20 @@ def masked_scatter(info: Any, in_dims: Any, self: Operand, mask: Operand, source
     )
     taken = aten.gather(given, 1, aten.clamp(places, 0, given.shape[1] - 1))
     return aten.where.self(chosen, aten.reshape(taken, list(chosen.shape)), value), 0
+
+
+def first_positions(info: Any, in_dims: Any, self: Operand, *, size: int, fill_value: int = -1) -> Any:
+    """Return the positions of the first elements that are not zero: a stable sort brings these to the front."""
+    aten = opwright.ops.aten
+    value = first(self, in_dims[0])
+    shape = value.shape[1:]
+    is_zero = aten.reshape(aten.eq(value, 0), [value.shape[0], -1 if value.numel() else 0])
+    order = aten.narrow(aten.sort(is_zero.to(opwright.uint8), dim=1, stable=True)[1], 1, 0, min(size, is_zero.shape[1]))
+    order = aten.constant_pad_nd(order, [0, size - order.shape[1]])
+    count = aten.sum(aten.logical_not(is_zero), [1], True)
+    is_found = aten.unsqueeze(aten.arange(size, device=value.device) < count, -1)
+    found = [order.new_zeros([*order.shape, 0])]
+    for place in reversed(range(len(shape))):
+        found.insert(0, aten.unsqueeze(aten.remainder(order, max(shape[place], 1)), -1))
+        order = aten.floor_divide(order, max(shape[place], 1))
+    return aten.where(is_found, aten.cat(found, -1), fill_value), 0

@@ -12,7 +12,7 @@ from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 from opwright.tensors.tensor import wrap
 from opwright_kernels.attention import attention
 from opwright_kernels.normalization import safe_softmax
-from opwright_kernels.plain import arrays_of
+from opwright_kernels.plain import arrays_of, is_unwatched
 
 Operand = Any
 
@@ -131,10 +131,7 @@ def _scaled_dot_product_attention_math(
         attn_mask = None if attn_mask is None else aten.to(attn_mask, float32)
     if enable_gqa:
         key, value = _repeated(key, query), _repeated(value, query)
-    # Half of the scale goes to each factor, so that their product does not overflow.
-    root = query.shape[-1] ** -0.25 if scale is None else abs(scale) ** 0.5
-    scaled = aten.mul(query, -root if scale is not None and scale < 0 else root)
-    weights = aten.matmul(scaled, aten.mul(aten.transpose(key, -2, -1), root))
+    weights = _weights(query, key, scale)
     bias = _causal_bias(query, key) if is_causal else attn_mask
     if bias is not None:
         weights = aten.add(weights, bias)
@@ -151,6 +148,18 @@ def _scaled_dot_product_attention_math(
     # (both may be of another dtype: half is computed in float32, and autocast chooses for each operator)
     result, used = (each if as_dtype(each.dtype) is given else aten.to(each, given) for each in (result, used))
     return result, used
+
+
+def _weights(query: Operand, key: Operand, scale: float | None) -> Operand:
+    """Return the scaled products of each query and each key. Half of the scale goes to each factor, so that no product
+    overflows; all of it to one where it is small and nobody looks at the steps."""
+    aten = opwright.ops.aten
+    turned = aten.transpose(key, -2, -1)
+    if scale is None and query.shape[-1] and is_unwatched(query, key):
+        return aten.matmul(aten.mul(query, query.shape[-1] ** -0.5), turned)
+    root = query.shape[-1] ** -0.25 if scale is None else abs(scale) ** 0.5
+    scaled = aten.mul(query, -root if scale is not None and scale < 0 else root)
+    return aten.matmul(scaled, aten.mul(turned, root))
 
 
 def _repeated(heads: Operand, query: Operand) -> Operand:

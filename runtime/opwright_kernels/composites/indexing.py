@@ -38,6 +38,7 @@ def _along(self: Operand, indices: Operand, dim: int | None) -> tuple[Operand, i
     dim = layouts.wrap_dim(dim, ndim)
     if not ndim:
         return self, dim, indices
+    indices = aten.where(indices < 0, indices + self.shape[dim], indices)  # negative ones count from the end
     whole, wanted = tuple(self.shape), tuple(indices.shape)
     around = layouts.broadcast_shapes([(*whole[:dim], wanted[dim], *whole[dim + 1 :]), wanted])
     source = (*around[:dim], whole[dim], *around[dim + 1 :])
@@ -50,3 +51,26 @@ def unsafe_index(self: Operand, indices: Sequence[Operand | None]) -> Operand:
         if each is not None and as_dtype(each.dtype) not in (opwright.int64, opwright.int32):
             raise RuntimeError(f"_unsafe_index found unexpected index type {each.dtype}")
     return opwright.ops.aten.index(self, list(indices))
+
+
+def _unsafe_masked_index(self: Operand, mask: Operand, indices: Sequence[Operand | None], fill: complex) -> Operand:
+    """Return the elements at positions where `mask` has ones, `fill` elsewhere, where positions may be any."""
+    aten = opwright.ops.aten
+    return aten.masked_fill(aten.index(self, _within(self, indices)), aten.logical_not(mask), fill)
+
+
+def _unsafe_masked_index_put_accumulate(
+    self: Operand, mask: Operand, indices: Sequence[Operand | None], values: Operand
+) -> Operand:
+    """Return `self` with the values added at positions where `mask` has ones."""
+    aten = opwright.ops.aten
+    added = aten.masked_fill(values, aten.logical_not(mask), 0)
+    return aten.index_put(self, _within(self, indices), added, True)
+
+
+def _within(self: Operand, indices: Sequence[Operand | None]) -> list[Operand | None]:
+    """Return positions of the tensor: those beyond its ends are moved to them."""
+    clamp = opwright.ops.aten.clamp
+    return [
+        None if each is None else clamp(each, -size, size - 1) for each, size in zip(indices, self.shape, strict=False)
+    ]

@@ -262,3 +262,24 @@ def _pad_circular(self: Operand, pad: Sequence[int]) -> Operand:
         parts += [self, aten.slice(self, dim, 0, after)] if after > 0 else [self]
         self = aten.cat(parts, dim) if len(parts) > 1 else self
     return aten.clone(self, memory_format=opwright.contiguous_format) if not any(p > 0 for p in pad) else self
+
+
+def _chunk_cat(tensors: Sequence[Operand], dim: int, num_chunks: int) -> Operand:
+    """Return rows of `num_chunks`: each tensor is filled up with zeros and cut along `dim`, and what rows have of each
+    is laid side by side."""
+    aten = opwright.ops.aten
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects positive num_chunks, but got {num_chunks}")
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    dim = layouts.wrap_dim(dim, len(tensors[0].shape))
+    return aten.cat([_in_chunks(each, dim, num_chunks) for each in tensors], dim + 1)
+
+
+def _in_chunks(tensor: Operand, dim: int, count: int) -> Operand:
+    aten = opwright.ops.aten
+    if not tensor.ndim:
+        raise RuntimeError("_chunk_cat expects tensors of at least one dimension")
+    after = [0, 0] * (tensor.ndim - dim - 1)
+    filled = aten.constant_pad_nd(tensor, [*after, 0, -tensor.shape[dim] % count])
+    return aten.reshape(filled, [*tensor.shape[:dim], count, -1])

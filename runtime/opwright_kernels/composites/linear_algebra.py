@@ -8,8 +8,8 @@ from typing import Any
 
 import opwright
 from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, as_dtype, float32, float64
-from opwright.arrays.sizes import holds
+from opwright.arrays.dtypes import COMPLEX, REDUCED, as_dtype, bool_, float32, float64
+from opwright.arrays.sizes import guard_or_false, holds
 from opwright.errors import DispatchError
 from opwright.keys import TANGENT
 from opwright.levels.inside import stands_for_samples
@@ -106,6 +106,14 @@ def linalg_lu_factor(A: Operand, pivot: bool) -> tuple[Operand, Operand]:
     return factors, pivots
 
 
+def linalg_ldl_factor(self: Operand, hermitian: bool) -> tuple[Operand, Operand]:
+    """Return LDL factors and pivots. Raises LinAlgError where D has a zero block."""
+    aten = opwright.ops.aten
+    factors, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
+    aten._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=len(self.shape) == 2)
+    return factors, pivots
+
+
 def linalg_cholesky(self: Operand, upper: bool) -> Operand:
     """Return L with A = L @ L.mH, or U with A = U.mH @ U. Raises LinAlgError for what is not positive-definite."""
     aten = opwright.ops.aten
@@ -119,7 +127,7 @@ def cholesky(self: Operand, upper: bool) -> Operand:
     aten = opwright.ops.aten
     check_square("cholesky", self)
     if layouts.is_empty(self.shape):
-        return aten.new_empty(self, list(self.shape))
+        return aten.clone(self, memory_format=opwright.contiguous_format)
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=len(self.shape) == 2)
     return factor
@@ -137,6 +145,22 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
     batch = list(self.shape[:-2])
     u, vh = (aten.new_zeros(self, [*batch, size, size]) for size in (rows, columns))
     return u, s, aten.transpose(vh, -2, -1)
+
+
+def linalg_vander(x: Operand, N: int | None) -> Operand:
+    """Return the powers of the elements of vectors from 0 to N - 1, in a new last dimension."""
+    aten = opwright.ops.aten
+    dtype = as_dtype(x.dtype)
+    if dtype is bool_ or dtype in REDUCED:
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype}")
+    count = ([*x.shape] or [1])[-1] if N is None else N
+    if guard_or_false(count <= 1):
+        raise RuntimeError("N must be greater than 1.")
+    x = x if x.shape else aten.reshape(x, [1])
+    base = aten.expand(aten.unsqueeze(x, -1), [*x.shape, count - 1])
+    powers = aten.cumprod(base, -1)
+    ones = aten.ones([*x.shape, 1], dtype=powers.dtype, device=x.device)
+    return aten.cat([ones, powers], -1)
 
 
 # Values alone: the vectors are computed as well where a gradient or a tangent needs them

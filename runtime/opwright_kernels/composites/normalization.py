@@ -83,7 +83,7 @@ def batch_norm(
 ) -> Operand:
     """Normalise each channel; of nothing comes nothing."""
     aten = opwright.ops.aten
-    if layouts.is_empty(input.shape) and len(input.shape) > 1:
+    if layouts.is_empty(input.shape):
         return aten.clone(input)
     parameters = (weight, bias, running_mean, running_var)
     return aten.native_batch_norm(input, *parameters, training, momentum, eps)[0]
@@ -194,3 +194,21 @@ def _check_renorm(p: Any, maxnorm: Any, rank: int) -> None:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if rank < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {rank} dimensions")
+
+
+def _batch_norm_with_update(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand,
+    running_var: Operand,
+    momentum: float,
+    eps: float,
+) -> tuple[Operand, ...]:
+    """Normalise each channel and update its running statistics; the last result holds nothing."""
+    aten = opwright.ops.aten
+    before = aten.clone(running_mean), aten.clone(running_var)  # which are saved, and the updates would change
+    found = aten._native_batch_norm_legit_functional(input, weight, bias, *before, True, momentum, eps)
+    aten.copy_(running_mean, found[3])
+    aten.copy_(running_var, found[4])
+    return (*found[:3], aten.new_empty(input, [0], dtype=opwright.uint8))

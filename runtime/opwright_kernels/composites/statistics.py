@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays import layouts
-from opwright.arrays.dtypes import INEXACT, as_dtype, bool_, float32, float64
+from opwright.arrays.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, as_dtype, bool_, float32, float64
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright.plans.operands import NUMBERS
 
@@ -31,6 +31,111 @@ def frobenius_norm(self: Operand, dim: Sequence[int], keepdim: bool) -> Operand:
     return opwright.ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
+# Covariances
+
+
+def cov(self: Operand, correction: int, fweights: Operand | None, aweights: Operand | None) -> Operand:
+    """Return the covariances of the rows of a matrix, whose columns are observations: how often each was made, or how
+    much each counts, are weights. Raises RuntimeError for weights that do not fit, that are negative, or sum to 0."""
+    aten = opwright.ops.aten
+    if len(self.shape) > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(self.shape)} dimensions"
+        )
+    if as_dtype(self.dtype) is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = self if len(self.shape) == 2 else aten.reshape(self, [1, -1])
+    count = rows.shape[1]
+    weights = _weights(rows, fweights, aweights)
+    if layouts.is_empty(rows.shape):
+        total, mean = count, aten.mean(aten.to(rows, opwright.result_type(rows, 1.0)), 1)
+    elif weights is None:
+        total = count
+        mean = aten.div(aten.sum(rows, 1), count)
+    else:
+        total = aten.sum(weights)
+        aten._assert_async(aten.ne(total, 0), "cov(): weights sum to zero, can't be normalized")
+        mean = aten.div(aten.sum(aten.mul(rows, weights), 1), total)
+    if weights is None:
+        norm = max(total - correction, 0)
+    elif aweights is not None and correction:
+        squares = aten.mul(weights, aweights)
+        norm = aten.sub(total, aten.div(aten.mul(aten.sum(squares), correction), total))
+    else:
+        norm = aten.sub(total, correction)
+    if weights is not None:
+        norm = aten.clamp(norm, min=0)
+    centred = aten.sub(rows, aten.unsqueeze(mean, 1))
+    weighted = centred if weights is None else aten.mul(centred, weights)
+    found = aten.div(aten.mm(centred, aten.conj(aten.t(weighted))), norm)
+    return aten.squeeze(found)
+
+
+def _weights(rows: Operand, fweights: Operand | None, aweights: Operand | None) -> Operand | None:
+    """Return the product of both weights."""
+    aten = opwright.ops.aten
+    for name, kind, accepted, given in (
+        ("fweights", "integral", INTEGRAL, fweights),
+        ("aweights", "floating point", FLOATING, aweights),
+    ):
+        if given is None:
+            continue
+        if len(given.shape) > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(given.shape)} "
+                "dimensions"
+            )
+        if as_dtype(given.dtype) not in accepted:
+            raise RuntimeError(
+                f"cov(): expected {name} to have {kind} dtype but got {name} with {as_dtype(given.dtype)} dtype"
+            )
+        if not holds(given.numel() == rows.shape[1]):
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{given.numel()} != {rows.shape[1]}"
+            )
+        aten._assert_async(aten.all(aten.ge(given, 0)), f"cov(): {name} cannot be negative")
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return aten.mul(fweights, aweights)
+
+
+def corrcoef(self: Operand) -> Operand:
+    """Return the correlation coefficients of the rows of a matrix, between -1 and 1."""
+    aten = opwright.ops.aten
+    if len(self.shape) > 2:
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(self.shape)} dimensions"
+        )
+    found = aten.cov(self)
+    if not found.shape:  # of one row: 1, or NaN
+        return aten.div(found, found)
+    deviations = aten.sqrt(aten.diagonal(found))
+    if as_dtype(found.dtype) in COMPLEX:
+        deviations = aten.real(deviations)
+    found = aten.div(aten.div(found, aten.unsqueeze(deviations, 1)), aten.unsqueeze(deviations, 0))
+    if as_dtype(found.dtype) in COMPLEX:
+        return aten.complex(aten.clip(aten.real(found), -1, 1), aten.clip(aten.imag(found), -1, 1))
+    return aten.clip(found, -1, 1)
+
+
+# Histograms over several dimensions
+
+
+def histogramdd(
+    self: Operand, bins: Sequence[Any], range: Sequence[float] | None, weight: Operand | None, density: bool
+) -> tuple[Operand, list[Operand]]:
+    """Return how many rows fall in each cell of a grid, and the grid's edges: `bins` are these, or how many equal
+    parts each dimension has."""
+    aten = opwright.ops.aten
+    if bins and not isinstance(bins[0], int):
+        counts = aten._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density)
+        return counts, [aten.clone(each) for each in bins]
+    edges = aten._histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
+    return aten._histogramdd_from_bin_cts(self, bins, range=range, weight=weight, density=density), list(edges)
+
+
 # Differences and sums of neighbours
 
 
@@ -48,7 +153,7 @@ def diff(self: Operand, n: int, dim: int, prepend: Operand | None, append: Opera
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     joined = aten.cat(given, dim) if len(given) > 1 else self
     if not n:
-        return aten.clone(joined)
+        return aten.clone(self)  # without what is put around it, as PyTorch has it
     for _ in range(n):
         if guard_or_false(joined.shape[dim] == 0):
             break

@@ -102,3 +102,19 @@ def upsample_bicubic2d(
     """Call `upsample_bicubic2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
     return opwright.ops.aten.upsample_bicubic2d.default(input, size, align_corners, *scales)
+
+
+def _upsample_bilinear2d_aa(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """Call `_upsample_bilinear2d_aa` with a size or factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten._upsample_bilinear2d_aa.default(input, size, align_corners, *scales)
+
+
+def _upsample_bicubic2d_aa(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """Call `_upsample_bicubic2d_aa` with a size or factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten._upsample_bicubic2d_aa.default(input, size, align_corners, *scales)

@@ -105,3 +105,18 @@ def view_copy(self: Operand, size_or_dtype: Any) -> Operand:
     if not isinstance(size_or_dtype, list):
         return _copied(aten.view(self, size_or_dtype))
     return aten.view(_copied(self), size_or_dtype)
+
+
+def split_copy(self: Operand, split_size: int, dim: int) -> list[Operand]:
+    """Return copies of `split`."""
+    return [_copied(each) for each in opwright.ops.aten.split.Tensor(self, split_size, dim)]
+
+
+def split_with_sizes_copy(self: Operand, split_sizes: Sequence[int], dim: int) -> list[Operand]:
+    """Return copies of `split_with_sizes`."""
+    return [_copied(each) for each in opwright.ops.aten.split_with_sizes(self, split_sizes, dim)]
+
+
+def unbind_copy(self: Operand, dim: int) -> list[Operand]:
+    """Return copies of `unbind`."""
+    return [_copied(each) for each in opwright.ops.aten.unbind(self, dim)]

@@ -114,7 +114,7 @@ def istft(
     if as_dtype(weights.dtype) in COMPLEX and not return_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
     total = _overlapped(aten.mul(frames, weights), hop)
-    squares = aten.expand(aten.mul(weights, aten.conj(weights)), [1, spectra.shape[1], n_fft])
+    squares = aten.expand(aten.mul(weights, weights), [1, spectra.shape[1], n_fft])
     envelope = _overlapped(squares, hop)
     start = n_fft // 2 if center else 0
     stop = start + length if length is not None else total.shape[-1] - start

@@ -205,15 +205,15 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
     """Return shares of softmax of each prefix, added: in logarithms, of positive and of negative gradients."""
     if not self.ndim:
         return grad
-    if as_dtype(self.dtype) in COMPLEX:
-        return reverse_cumsum(grad * aten.conj(aten.exp(-result)), dim) * aten.conj(aten.exp(self))
 
-    def part(values: Tensor) -> Tensor:
-        logarithms = aten.where(values > 0, aten.log(aten.where(values > 0, values, 1)), least)
+    def part(values: Tensor, has_logarithm: Tensor) -> Tensor:
+        logarithms = aten.where(has_logarithm, aten.log(aten.where(has_logarithm, values, 1)), least)
         return aten.exp(aten.flip(aten.logcumsumexp(aten.flip(logarithms - result, [dim]), dim), [dim]) + self)
 
     least = opwright.finfo(grad.dtype).min
-    return part(grad) - part(-grad)
+    if as_dtype(self.dtype) in COMPLEX:
+        return aten.conj(part(aten.conj(grad), grad != 0))
+    return part(grad, grad > 0) - part(-grad, grad < 0)
 
 
 def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:

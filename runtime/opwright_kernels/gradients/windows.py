@@ -251,3 +251,16 @@ def upsample_cubic_backward(
         return aten.squeeze(aten.upsample_bicubic2d(rows, [1, size], align_corners, None, scales[place]), -2)
 
     return _transposed_by_dimension(grad, shape, len(scales), along)
+
+
+def upsample_antialiased_backward(
+    grad: Tensor, shape: Sequence[int], mode: str, align_corners: bool, scales: Sequence[float | None]
+) -> Tensor:
+    """Apply the transpose of an operator that resizes without aliasing, from images of one row."""
+    resize = getattr(aten, f"_upsample_{mode}2d_aa")
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        rows = aten.unsqueeze(identity, -2)
+        return aten.squeeze(resize(rows, [1, size], align_corners, None, scales[place]), -2)
+
+    return _transposed_by_dimension(grad, shape, len(scales), along)

@@ -8,7 +8,16 @@ from opwright_kernels.rules.bags import alignment_gradients, alignments, bags, p
 from opwright_kernels.rules.convolution import convolution
 from opwright_kernels.rules.dropout import dropout_mask, native_dropout
 from opwright_kernels.rules.embedding import embedding, embedding_renorm
-from opwright_kernels.rules.indexing import expand_masks, gather, index, index_select, positions_of, put_at
+from opwright_kernels.rules.factors import exponentials, ldl_solution, lu_unpacked, reflected_matrices, reflections
+from opwright_kernels.rules.indexing import (
+    expand_masks,
+    first_positions,
+    gather,
+    index,
+    index_select,
+    positions_of,
+    put_at,
+)
 from opwright_kernels.rules.linear_algebra import (
     coefficients,
     decomposed,
@@ -62,7 +71,7 @@ from opwright_kernels.rules.scattering import (
     scattered,
     taken,
 )
-from opwright_kernels.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright_kernels.rules.sorting import bucketize, grid_counts, histc, histogram, kthvalue, searchsorted, sort, topk
 from opwright_kernels.rules.spectra import real_of_spectrum, spectrum, spectrum_of_real
 from opwright_kernels.rules.unpooling import fractional_pool, unpool
 from opwright_kernels.rules.upsampling import upsample
@@ -89,11 +98,14 @@ __all__ = [
     "embedding",
     "embedding_renorm",
     "expand_masks",
+    "exponentials",
+    "first_positions",
     "fractional_pool",
     "gather",
     "gelu",
     "geometric",
     "glu",
+    "grid_counts",
     "group_norm",
     "group_norm_statistics",
     "hardtanh",
@@ -112,11 +124,13 @@ __all__ = [
     "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
+    "ldl_solution",
     "like_contiguous",
     "loss",
     "lu_factors",
     "lu_parts",
     "lu_solution",
+    "lu_unpacked",
     "margin_loss",
     "masked_scattered",
     "multilabel_loss",
@@ -137,6 +151,8 @@ __all__ = [
     "qr",
     "real_of_spectrum",
     "reflected",
+    "reflected_matrices",
+    "reflections",
     "replicated",
     "rrelu",
     "scattered",

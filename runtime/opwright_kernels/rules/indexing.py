@@ -144,6 +144,14 @@ def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
     return not has_masks
 
 
+def first_positions(self: Any, size: int) -> Plan:
+    """Plan the positions of so many elements, a row each. Raises RuntimeError for a `size` below 0."""
+    if not holds(size >= 0):
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    shape = (size, len(self.shape))
+    return Plan(Form(shape, layouts.contiguous_strides(shape), int64), (self,))
+
+
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Return arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where
     they do not fit."""

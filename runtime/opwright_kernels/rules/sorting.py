@@ -15,6 +15,7 @@ from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright.plans.plan import Plan
 from opwright.rules.reductions import reduce
+from opwright_kernels.bins import check_grid
 
 _sorted = Forms()
 _REAL = "bool integer floating"
@@ -158,3 +159,10 @@ def _count_of_bins(bins: Any, dtype: DType) -> Any:
     if bins.ndim != 1 or bins.dtype != dtype:
         raise RuntimeError("histogram(): edges of bins must have 1 dimension and the dtype of the input")
     return bins.shape[0] - 1
+
+
+def grid_counts(self: Any, bins: Sequence[Any], weight: Any | None, range: Sequence[float] | None = None) -> Plan:
+    """Plan counts in the cells of a grid: `bins` are their numbers along each dimension, or their edges. Raises
+    RuntimeError where shapes or dtypes do not fit together, and for a `range` that is none."""
+    shape = check_grid(self, bins, weight, range)
+    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, bins, weight))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 import threading
 import weakref
 from collections.abc import Callable
@@ -12,19 +14,14 @@ import numpy as np
 import pytest
 
 import opwright
+import opwright_aten.autograd
 from opwright.autograd import compiled
 from opwright.autograd.formulas import gradients_for
-from opwright.autograd.nodes import AccumulateGrad, Recorded
+from opwright.autograd.nodes import Recorded
 from opwright.core import fast
 from opwright.library import Library
 
 Call = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No leaf had a hook: after the first that has one, in any test of the process, all passes are the Python's."""
-    monkeypatch.setattr(AccumulateGrad, "is_watched", False)
 
 
 FORMS: dict[str, Call] = {
@@ -92,6 +89,8 @@ def test_common_passes_are_the_cores() -> None:
 
 
 def classes() -> list[type[Recorded]]:
+    for part in pkgutil.iter_modules(opwright_aten.autograd.__path__):  # which are imported when they are first needed
+        importlib.import_module(f"opwright_aten.autograd.{part.name}")
     found = [each for each in Recorded.__subclasses__() if each.formulas]
     assert len(found) > 100
     return found
@@ -136,6 +135,42 @@ def test_hooks_are_run() -> None:
     assert x.grad.tolist() == (y * 2).tolist()
     assert middle.grad is not None
     assert middle.grad.tolist() == [[2.0] * 4] * 4
+
+
+def events_of_a_pass_with_hooks_of_leaves() -> list[str]:
+    """Return in what order a pass tells what happens: `x` is complete before the node `older` runs, `y` is not."""
+    x, y = leaves(np.float32)
+    seen: list[str] = []
+    older = y.exp()
+    older.grad_fn.register_prehook(lambda grads: seen.append("older"))
+    x.register_hook(lambda grad: seen.append("x"))
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(f"x has {leaf.grad is not None}"))
+    y.register_hook(lambda grad: seen.append("y") or grad * 2)
+    result = (older * 3.0 + x.sin() * x + y.cos() * x[0]).sum()
+    result.backward(retain_graph=True)
+    first = [leaf.grad.clone() for leaf in (x, y)]
+    result.backward()
+    for leaf, grad in zip((x, y), first, strict=True):
+        assert opwright.allclose(leaf.grad, 2 * grad)
+    return [*seen, str([grad.tolist() for grad in first])]
+
+
+def test_hooks_of_leaves_are_run_when_their_gradients_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = events_of_a_pass_with_hooks_of_leaves()
+    assert here[:-1] == ["x", "x has True", "older", "y"] * 2
+    monkeypatch.setattr(compiled, "fast", None)
+    assert here == events_of_a_pass_with_hooks_of_leaves()
+
+
+@pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
+def test_hooks_of_leaves_leave_passes_to_the_core() -> None:
+    x, y = leaves(np.float32)
+    seen: list[opwright.Tensor] = []
+    y.register_hook(seen.append)
+    assert compiled.run((x * x).sum(), None, False)
+    assert seen == []
+    assert compiled.run((x * y).sum(), None, False)
+    assert len(seen) == 1
 
 
 def test_kernels_registered_later_serve_backward_passes() -> None:

@@ -13,9 +13,11 @@ except ModuleNotFoundError as error:
 
 from opwright.doors.dask.door import Door, Function, open_door
 from opwright.doors.dask.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
+from opwright.doors.dask.spans import At, Windows
 
 __all__ = [
     "Along",
+    "At",
     "Door",
     "Elementwise",
     "Everything",
@@ -24,5 +26,6 @@ __all__ = [
     "Leading",
     "Product",
     "Reducing",
+    "Windows",
     "open_door",
 ]

@@ -12,10 +12,13 @@ import numpy as np
 from opwright.arrays.devices import is_array
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, find_packet
-from opwright.doors.dask.families import Along, Everything, Family, Labels
-from opwright.doors.dask.graphs import Cut, backward, blocks, tree
-from opwright.doors.dask.layouts import fake, results, without_labels
+from opwright.doors.dask.combining import combined, product, reduced_loss
+from opwright.doors.dask.families import Along, Everything, Family, Labels, Product, Reducing
+from opwright.doors.dask.graphs import Cut, backward, blocks
+from opwright.doors.dask.layouts import results, without_labels
+from opwright.doors.dask.spans import Windows
 from opwright.doors.dask.tasks import Call
+from opwright.doors.fakes import fake
 from opwright.fake.modes import FakeTensorMode
 from opwright.tensors.tensor import Tensor
 
@@ -59,12 +62,22 @@ class Function:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return Dask's array, or a tuple of them, for the operator's results."""
         operator, family, arrays, values = self._bound(args, kwargs)
+        if isinstance(family, Reducing) and arrays and values[family.reduction] in (1, 2):
+            (reduced,) = self._cut(operator, family, arrays, values).results
+            single = [0 if place == family.reduction else value for place, value in enumerate(values)]
+            cut = self._cut(operator, family, arrays, single)
+            losses = blocks(self._call(operator, arrays, single), cut)
+            return reduced_loss(losses, values[family.reduction], reduced.dtype)
         call = self._call(operator, arrays, values)
+        found = None
         if isinstance(family, (Along, Everything)) and family.combines and len(arrays) == 1:
-            reduced = tree(operator, family, call, next(iter(arrays.values())))
-            if reduced is not None:
-                return reduced
-        return blocks(call, self._cut(operator, family, arrays, values))
+            found = combined(operator, family, call, next(iter(arrays.values())))
+        if found is not None:
+            return found
+        cut = self._cut(operator, family, arrays, values)
+        if isinstance(family, Product):
+            found = product(call, cut, family)
+        return blocks(call, cut) if found is None else found
 
     def gradients(self, grad: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the gradient of each tensor argument, given those of the results (a tuple, if there are several).
@@ -105,8 +118,11 @@ class Function:
     def _cut(self, operator: Operator, family: Family, arrays: Mapping[int, da.Array], values: Sequence[Any]) -> Cut:
         """Return how arrays are cut. What the operator does not take by blocks it is given whole."""
         tensors = {place: (array.shape, array.dtype) for place, array in arrays.items()}
-        labels: Labels = family.labels({place: array.shape for place, array in arrays.items()}, values)
+        shapes = {place: array.shape for place, array in arrays.items()}
+        labels: Labels = family.labels(shapes, values)
         found = results(operator, values, tensors, labels)
+        if found is not None and isinstance(family, Windows):
+            return Cut(dict(arrays), labels, found, family.operand, family.spans(shapes, values))
         if found is None:
             labels = without_labels(labels)
             found = results(operator, values, tensors, labels)

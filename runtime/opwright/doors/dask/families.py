@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Along", "Elementwise", "Everything", "Family", "Folded", "Labels", "Leading", "Product", "Reducing"]
+__all__ = [
+    "Along",
+    "Elementwise",
+    "Everything",
+    "Family",
+    "Folded",
+    "Labels",
+    "Leading",
+    "Product",
+    "Reducing",
+    "Shapes",
+    "whole",
+]
 
 Labels = dict[int, tuple[int | None, ...]]  # by the position of an argument, one for each of its dimensions
 Shapes = Mapping[int, tuple[Any, ...]]
@@ -60,16 +72,44 @@ class Leading:
 
 
 class Product:
-    """The family of products of two operands: of matrices with batches before them, or with vectors."""
+    """The family of products of two operands, whose dimensions `signature` names: `(m,k),(k,n)->(m,n)`.
 
-    def __init__(self, *operands: int) -> None:
-        self.operands = operands
+    A dimension that both operands have and the result has not is summed over. `...` stands for those that broadcast.
+    """
+
+    def __init__(self, signature: str, *operands: int) -> None:
+        inputs, _, output = signature.partition("->")
+        self.names = [group.strip("()").split(",") for group in inputs.split("),(")]
+        self.kept = output.strip("()").split(",")
+        self.operands = operands[:2]
+        self.is_plain = len(operands) == 2  # nothing is added to the product
 
     def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
-        """Return labels for the batches of matrices."""
-        if any(len(shapes.get(place, ())) < 2 for place in self.operands):
-            return whole(shapes)
-        return _aligned(shapes, [(place, 2) for place in self.operands])
+        """Return labels for all dimensions of the result."""
+        return {
+            place: tuple([None if each in self.summed() else each for each in labels])
+            for place, labels in self.all_labels(shapes).items()
+        }
+
+    def summed(self) -> tuple[int, ...]:
+        """Return the labels of dimensions that are summed over."""
+        order = self._order()
+        return tuple([order.index(name) for name in order if name not in self.kept])
+
+    def all_labels(self, shapes: Shapes) -> Labels:
+        """Return labels for all dimensions of the two operands, those that are summed over too."""
+        order = self._order()
+        found: Labels = whole(shapes)
+        for place, names in zip(self.operands, self.names, strict=True):
+            own = [name for name in names if name != "..."]
+            extra = len(shapes[place]) - len(own)
+            if extra < 0 or (extra and "..." not in names):
+                return whole(shapes)
+            found[place] = (*range(-extra, 0), *[order.index(name) for name in own])
+        return found
+
+    def _order(self) -> list[str]:
+        return [name for name in dict.fromkeys([*self.names[0], *self.names[1]]) if name != "..."]
 
 
 class Folded:
@@ -106,7 +146,8 @@ class Everything:
 class Along:
     """The family of operators along dimensions: those at the positions `dim` are needed whole, the others are not.
 
-    `empty_is_all`: no dimensions are all of them. `combines`: the result of results of parts is that of the whole.
+    `empty_is_all`: no dimensions are all of them. `combines`: the reduction of reductions of parts is that of the
+    whole; and for operators that keep the dimension, a part goes on from the last element of the part before.
     """
 
     def __init__(

@@ -1,48 +1,95 @@
-"""Graphs of blocks: one task for each block of a result, trees for reductions, and gradients by blocks."""
+"""Graphs of blocks: one task for each block of a result, and for each block of gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask.array as da
 import numpy as np
 
-from opwright.dispatch.operator import Operator
-from opwright.doors.dask.families import Along, Everything, Labels
-from opwright.doors.dask.layouts import Result, results
-from opwright.doors.dask.tasks import Backward, Call, Item, Part
+from opwright.doors.dask.layouts import Result
+from opwright.doors.dask.overlaps import Overlap, gathered, overlapping
+from opwright.doors.dask.spans import Span
+from opwright.doors.dask.tasks import Backward, Call, Item
 
-__all__ = ["Cut", "backward", "blocks", "tree"]
+__all__ = ["Cut", "backward", "blocks", "blockwise", "name_of"]
 
-_SPLIT = 16  # results of parts that one task reduces
+Operand = tuple[da.Array, tuple[int | None, ...]]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The arrays of a call by position, the labels of their dimensions, and the results."""
+    """The arrays of a call by position, the labels of their dimensions, and the results.
+
+    `spans` are how windows lie over the dimensions of the operand that has some, `windowed`.
+    """
 
     arrays: dict[int, da.Array]
-    labels: Labels
+    labels: Mapping[int, tuple[int | None, ...]]
     results: Sequence[Result]
+    windowed: int = -1
+    spans: Mapping[int, Span] | None = None
 
 
 def blocks(call: Call, cut: Cut) -> Any:
     """Return the results of a call: each block is computed from the blocks that have the same labels."""
-    operands = [(array, cut.labels[place]) for place, array in cut.arrays.items()]
-    found = _blockwise(call, operands, cut.results, _name(call))
+    ready = _laid_out(call, cut)
+    operands = [*ready.operands, *ready.ends]
+    found = blockwise(ready.call, operands, ready.results, name_of(call), [ready.sizes] * len(ready.results))
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _blockwise(
+@dataclass(frozen=True)
+class _Ready:
+    """A call with its operands as tasks get them; what windows cut off of results comes after these, as `ends`.
+
+    `sizes` are those of blocks of results, by label, where they are not those of operands.
+    """
+
+    call: Call
+    operands: Sequence[Operand]
+    ends: Sequence[Operand]
+    results: Sequence[Result]
+    sizes: Mapping[int, Any]
+    overlap: Overlap | None = None
+
+
+def _laid_out(call: Call, cut: Cut) -> _Ready:
+    operands = [(array, cut.labels[place]) for place, array in cut.arrays.items()]
+    if not cut.spans:
+        return _Ready(call, operands, (), cut.results, {})
+    counts = {dim: cut.results[0].sizes[dim] for dim in cut.spans}
+    overlap = overlapping(cut.arrays[cut.windowed], cut.spans, counts)
+    free = 1 + max([label for _, labels in operands for label in labels if label is not None], default=-1)
+    by_dim = {dim: free + place for place, dim in enumerate(cut.spans)}
+    operands = [
+        (overlap.array, _labelled(cut.labels[place], by_dim)) if place == cut.windowed else (array, cut.labels[place])
+        for place, array in cut.arrays.items()
+    ]
+    ends = [(da.from_array(overlap.ends(dim), chunks=2), (label,)) for dim, label in by_dim.items()]
+    results = [replace(made, labels=_labelled(made.labels, by_dim)) for made in cut.results]
+    sizes = {by_dim[dim]: overlap.sizes(dim) for dim in by_dim}
+    return _Ready(replace(call, dims=tuple(by_dim)), operands, ends, results, sizes, overlap)
+
+
+def _labelled(labels: Sequence[int | None], by_dim: Mapping[int, int]) -> tuple[int | None, ...]:
+    return tuple([by_dim.get(dim, label) for dim, label in enumerate(labels)])
+
+
+def blockwise(
     task: Any,
-    operands: Sequence[tuple[da.Array, tuple[int | None, ...]]],
+    operands: Sequence[Operand],
     made: Sequence[Result],
     name: str,
+    sizes: Sequence[Mapping[int, Any]],
     several: bool = False,
 ) -> list[da.Array]:
-    """Return the results of a task on blocks; one that gives a tuple has `several` results, even one."""
+    """Return the results of a task on blocks; one that gives a tuple has `several` results, even one.
+
+    `sizes` of blocks of each result are those of operands, but for the labels that are given.
+    """
     free = 1 + max([label for _, labels in operands for label in labels if label is not None], default=-1)
     pairs: list[Any] = []
     for array, labels in operands:
@@ -52,98 +99,118 @@ def _blockwise(
             index.append(free if label is None else label)
             free += label is None
         pairs += [array.rechunk(single) if single else array, tuple(index)]
+    align = not any(sizes)
     if len(made) == 1 and not several:
-        return [_one(task, pairs, made[0], free, name)]
+        return [_one(task, pairs, made[0], free, name, sizes[0], align)]
     loops = tuple(sorted({label for _, labels in operands for label in labels if label is not None}))
     meta = np.empty((0,) * len(loops), dtype=object)
-    together = da.blockwise(task, loops, *pairs, token=name, dtype=object, meta=meta, concatenate=True)
-    return [_one(Item(place), [together, loops], each, free, name) for place, each in enumerate(made)]
+    together = da.blockwise(
+        task, loops, *pairs, token=name, dtype=object, meta=meta, concatenate=True, align_arrays=align
+    )
+    return [
+        _one(Item(place), [together, loops], each, free, name, sizes[place], align) for place, each in enumerate(made)
+    ]
 
 
-def _one(task: Any, pairs: Sequence[Any], made: Result, free: int, name: str) -> da.Array:
+def _one(
+    task: Any, pairs: Sequence[Any], made: Result, free: int, name: str, sizes: Mapping[int, Any], align: bool
+) -> da.Array:
     index, new = [], {}
     for label, size in zip(made.labels, made.sizes, strict=True):
         if label is None:
             new[free] = size
         index.append(free if label is None else label)
         free += label is None
-    meta = np.empty((0,) * len(index), dtype=made.dtype)
     return da.blockwise(
-        task, tuple(index), *pairs, token=name, new_axes=new, dtype=made.dtype, meta=meta, concatenate=True
+        task,
+        tuple(index),
+        *pairs,
+        token=name,
+        new_axes=new,
+        adjust_chunks={label: size for label, size in sizes.items() if label in index} or None,
+        dtype=made.dtype,
+        meta=np.empty((0,) * len(index), dtype=made.dtype),
+        concatenate=True,
+        align_arrays=align,
     )
 
 
-def tree(operator: Operator, family: Along | Everything, call: Call, array: da.Array) -> da.Array | None:
-    """Return a reduction as a tree: of blocks, then of their results; None where there are no parts to reduce."""
-    axis = family.over(array.ndim, call.values)
-    if any(np.isnan(size) or size == 0 for size in array.shape) or not all(0 <= each < array.ndim for each in axis):
-        return None  # which the operator itself answers, or refuses
-    if all(array.numblocks[each] == 1 for each in axis):
-        return None
-    place = call.places[0]
-    labels = {place: tuple([None if each in axis else each for each in range(array.ndim)])}
-    made = results(operator, call.values, {place: (array.shape, array.dtype)}, labels)
-    if made is None:
-        return None
-    keepdim = operator.signature.positions.get("keepdim")
-    part = Part(call, axis, keepdim)
-    found = array.rechunk({each: tuple([size for size in array.chunks[each] if size]) for each in axis})
-    found = _reduced(part, found, made[0].dtype)
-    most = max(2, round(_SPLIT ** (1 / len(axis))))
-    while any(found.numblocks[each] > 1 for each in axis):
-        found = _reduced(part, found.rechunk(dict.fromkeys(axis, most)), made[0].dtype)
-    return found if keepdim is not None and call.values[keepdim] else found.squeeze(axis)
-
-
-def _reduced(part: Part, array: da.Array, dtype: Any) -> da.Array:
-    """Return one level of a tree: of each block its reduction, of size 1."""
-    index = tuple(range(array.ndim))
-    ones = {each: (1,) * array.numblocks[each] for each in part.axis}
-    meta = np.empty((0,) * array.ndim, dtype=dtype)
-    name = f"{_name(part.whole)}-partial"
-    return da.blockwise(part, index, array, index, adjust_chunks=ones, token=name, dtype=dtype, meta=meta)
-
-
 def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array | None, ...]:
-    """Return the gradients of a call's arrays, block by block. Those that broadcast are summed."""
+    """Return the gradients of a call's arrays. Blocks that several blocks of results need have the sum of theirs."""
+    _check_gradients(call, cut, grads)
+    ready = _laid_out(call, cut)
+    wanted = [place for place, array in cut.arrays.items() if np.issubdtype(array.dtype, np.inexact)]
+    if not wanted:
+        return (None,) * len(cut.arrays)
+    operands, given = _aligned(ready, grads)
+    loops = sorted({label for made in ready.results for label in made.labels if label is not None})
+    made: list[Result] = []
+    sizes: list[Mapping[int, Any]] = []
+    extra: list[int] = []
+    for place, (array, labels) in zip(cut.arrays, operands, strict=True):
+        if place in wanted:
+            missing = [label for label in loops if label not in labels]
+            cut_as = [(label, at) for at, label in enumerate(labels) if label is not None]
+            ones = [label for label, at in cut_as if array.shape[at] == 1]
+            made.append(Result(array.dtype, (*missing, *labels), (1,) * len(missing) + array.shape))
+            kept = {label: array.chunks[at] for label, at in cut_as if label in ready.sizes}
+            sizes.append(kept | dict.fromkeys([*missing, *ones], 1))
+            extra.append(len(missing))
+    task = Backward(ready.call, len(grads), tuple(wanted), tuple(extra))
+    parts = blockwise(task, [*given, *operands, *ready.ends], made, f"{name_of(call)}-backward", sizes, several=True)
+    found = {}
+    for place, part, count in zip(wanted, parts, extra, strict=True):
+        total = _summed(part, count, cut.arrays[place])
+        found[place] = _whole(total, cut, ready) if place == cut.windowed else total
+    return tuple([found.get(place) for place in cut.arrays])
+
+
+def _check_gradients(call: Call, cut: Cut, grads: Sequence[da.Array]) -> None:
     if len(grads) != len(cut.results):
         raise TypeError(f"{call.operator} has {len(cut.results)} results, but {len(grads)} gradients were given")
     for grad, made in zip(grads, cut.results, strict=True):
         if grad.shape != made.sizes:
             raise ValueError(f"a result of {call.operator} has the shape {made.sizes}, its gradient {grad.shape}")
-    sizes = {label: size for made in cut.results for label, size in zip(made.labels, made.sizes, strict=True)}
-    loops = sorted([label for label in sizes if label is not None])
-    operands, wanted, spread = [], [], {}
-    for place, array in cut.arrays.items():
-        core = array.ndim - sum(label is not None for label in cut.labels[place])
-        is_wanted = np.issubdtype(array.dtype, np.inexact)
-        given = [label for label in cut.labels[place] if label is not None]
-        if is_wanted and given != loops and loops[len(loops) - len(given) :] != given:
-            raise TypeError(f"{call.operator} has no gradient by blocks: its argument {place} is not cut as others are")
-        if is_wanted and (len(given) == array.ndim or core + len(given) == array.ndim):
-            labels = (*loops[: len(loops) - len(given)], *cut.labels[place])
-            shape = (*[sizes[each] for each in labels[: len(labels) - array.ndim]], *array.shape)
-            shape = tuple([size if label is None else sizes[label] for label, size in zip(labels, shape, strict=True)])
-            operands.append((da.broadcast_to(array, shape), labels))
-            spread[place] = Result(array.dtype, labels, shape)
-            wanted.append(place)
-        else:
-            operands.append((array, cut.labels[place]))
-    task = Backward(call, len(grads), tuple(wanted))
-    pairs = [*((grad, made.labels) for grad, made in zip(grads, cut.results, strict=True)), *operands]
-    parts = _blockwise(task, pairs, list(spread.values()), f"{_name(call)}-backward", several=True)
-    found = dict(zip(wanted, parts, strict=True))
-    return tuple([_summed(found[place], array) if place in found else None for place, array in cut.arrays.items()])
 
 
-def _summed(grad: da.Array, like: da.Array) -> da.Array:
-    """Return a gradient of the shape of an array that broadcast."""
-    extra = grad.ndim - like.ndim
+def _aligned(ready: _Ready, grads: Sequence[da.Array]) -> tuple[Sequence[Operand], list[Operand]]:
+    """Return operands and gradients whose blocks of one label are cut alike, gradients as results are."""
+    given = [(grad, made.labels) for grad, made in zip(grads, ready.results, strict=True)]
+    free = [tuple([-1 if each in ready.sizes else each for each in labels]) for _, labels in (*given, *ready.operands)]
+    pairs: list[Any] = []
+    unused = -2
+    for (array, _), labels in zip((*given, *ready.operands), free, strict=True):
+        index = []
+        for label in labels:
+            index.append(unused if label is None or label == -1 else label)
+            unused -= 1
+        pairs += [array, tuple(index)]
+    arrays = da.core.unify_chunks(*pairs, warn=False)[1]
+    cut = [(_cut(array, labels, ready.sizes), labels) for array, (_, labels) in zip(arrays, given, strict=False)]
+    return [(array, labels) for array, (_, labels) in zip(arrays[len(given) :], ready.operands, strict=True)], cut
+
+
+def _cut(array: da.Array, labels: Sequence[int | None], sizes: Mapping[int, Any]) -> da.Array:
+    """Return an array whose blocks have these sizes, by label."""
+    chunks = {dim: sizes[label] for dim, label in enumerate(labels) if label is not None and label in sizes}
+    return array.rechunk(chunks) if chunks else array
+
+
+def _summed(grad: da.Array, extra: int, like: da.Array) -> da.Array:
+    """Return a gradient of the shape of an array, of which several blocks of results needed each block."""
     grad = grad.sum(tuple(range(extra))) if extra else grad
-    ones = tuple([place for place, size in enumerate(like.shape) if size == 1 and grad.shape[place] != 1])
+    ones = tuple([place for place, size in enumerate(like.shape) if size == 1 and grad.numblocks[place] > 1])
     return grad.sum(ones, keepdims=True) if ones else grad
 
 
-def _name(call: Call) -> str:
+def _whole(grad: da.Array, cut: Cut, ready: _Ready) -> da.Array:
+    """Return the gradient of the operand of windows, whose blocks overlapped."""
+    if ready.overlap is None:
+        return grad
+    shape = cut.arrays[cut.windowed].shape
+    return gathered(grad, ready.overlap, {dim: int(shape[dim]) for dim in ready.overlap.pieces})
+
+
+def name_of(call: Call) -> str:
     """Return what tasks are called in Dask's own pictures: `add.Tensor`."""
     return call.operator.partition("::")[2]

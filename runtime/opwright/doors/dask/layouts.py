@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.layouts import contiguous_strides
 from opwright.dispatch.operator import Operator
 from opwright.doors.dask.families import Labels
-from opwright.fake.arrays import meta_array, wrap_meta
+from opwright.doors.fakes import fake
 from opwright.fake.modes import FakeTensorMode
-from opwright.tensors.tensor import Tensor
 
-__all__ = ["Result", "fake", "results", "without_labels"]
+__all__ = ["Result", "results", "without_labels"]
 
 _FIRST = 1009  # stand-ins for sizes are primes from here on, so that each is told from the others
 
@@ -29,12 +25,6 @@ class Result:
     dtype: Any
     labels: tuple[int | None, ...]
     sizes: tuple[int, ...]
-
-
-def fake(shape: Sequence[int], dtype: Any, mode: FakeTensorMode) -> Tensor:
-    """Return a tensor without data."""
-    sizes = tuple(shape)
-    return wrap_meta(meta_array(sizes, contiguous_strides(sizes), as_dtype(dtype), mode.place(Device("cpu"))))
 
 
 def results(

@@ -13,22 +13,36 @@ from opwright.arrays.devices import is_array
 from opwright.dispatch.operator import find_operator
 from opwright.tensors.tensor import Tensor, wrap
 
-__all__ = ["Backward", "Call", "Item", "Part"]
+__all__ = ["Added", "Backward", "Call", "Item", "Part", "Running"]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of an operator of a package: its arguments, of which those at `places` are blocks."""
+    """A call of an operator of a package: its arguments, of which those at `places` are blocks.
+
+    What windows spoil is cut off: along each of `dims` its results have a block more, where they begin and end.
+    """
 
     package: str
     operator: str
     values: tuple[Any, ...]
     places: tuple[int, ...]
+    dims: tuple[int, ...] = ()
 
     def __call__(self, *blocks: Any) -> Any:
         """Return the results for these blocks, as arrays."""
-        result = self.call([_tensor(block) for block in blocks])
-        return tuple([each.array for each in result]) if isinstance(result, tuple) else result.array
+        count = len(self.places)
+        result = self.call([_tensor(block) for block in blocks[:count]])
+        kept = self.kept(blocks[count:])
+        return tuple([each.array[kept] for each in result]) if isinstance(result, tuple) else result.array[kept]
+
+    def kept(self, ends: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the index of what of a result is kept."""
+        found: list[Any] = []
+        for dim, (first, last) in zip(self.dims, ends, strict=True):
+            found += [slice(None)] * (dim + 1 - len(found))
+            found[dim] = slice(int(first), int(last))
+        return tuple(found) or (...,)
 
     def call(self, tensors: Sequence[Tensor]) -> Any:
         """Return the results for these tensors."""
@@ -37,6 +51,32 @@ class Call:
         for place, tensor in zip(self.places, tensors, strict=True):
             values[place] = tensor
         return find_operator(self.operator).call(*values)
+
+
+@dataclass(frozen=True)
+class Added:
+    """A product of parts of the dimensions that are summed over, which stand before its own, of size 1."""
+
+    whole: Call
+    count: int
+
+    def __call__(self, *blocks: Any) -> Any:
+        """Return the product."""
+        return np.expand_dims(self.whole(*blocks), tuple(range(self.count)))
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running reduction of a part of an array along `axis`, which goes on from the last element before the part."""
+
+    whole: Call
+    axis: int
+
+    def __call__(self, block: Any, last: Any) -> Any:
+        """Return the running reduction of the part."""
+        together = np.concatenate([last, block.astype(last.dtype)], self.axis)
+        found = self.whole(together)
+        return found[(slice(None),) * self.axis + (slice(1, None),)]
 
 
 @dataclass(frozen=True)
@@ -72,31 +112,45 @@ class Part:
 
 @dataclass(frozen=True)
 class Backward:
-    """The gradients of a call: `count` blocks are gradients of its results, and those of `wanted` are asked for."""
+    """The gradients of a call: `count` blocks are gradients of its results, and those of `wanted` are asked for.
+
+    Each gradient has `extra` dimensions of size 1 before its own, for the blocks that it is to be summed over.
+    """
 
     forward: Call
     count: int
     wanted: tuple[int, ...]
+    extra: tuple[int, ...]
 
     def __call__(self, *blocks: Any) -> tuple[Any, ...]:
         """Return an array for each that is asked for."""
         from opwright.autograd import grad
 
-        tensors = [_tensor(block).detach() for block in blocks[self.count :]]
+        end = self.count + len(self.forward.places)
+        tensors = [_tensor(block).detach() for block in blocks[self.count : end]]
         inputs = [tensors[self.forward.places.index(place)].requires_grad_() for place in self.wanted]
         result = self.forward.call(tensors)
         results = result if isinstance(result, tuple) else (result,)
-        given = [_tensor(block) for block in blocks[: self.count]]
+        kept = self.forward.kept(blocks[end:])
+        given = [_spread(block, one, kept) for block, one in zip(blocks[: self.count], results, strict=True)]
         pairs = [(one, other) for one, other in zip(results, given, strict=True) if one.requires_grad]
-        if not pairs:
-            return tuple([np.zeros(each.shape, each.array.dtype) for each in inputs])
-        found = grad([one for one, _ in pairs], inputs, [other for _, other in pairs], allow_unused=True)
-        return tuple(
-            [
-                np.zeros(each.shape, each.array.dtype) if made is None else made.array
-                for each, made in zip(inputs, found, strict=True)
-            ]
-        )
+        found: Sequence[Any] = [None] * len(inputs)
+        if pairs:
+            found = grad([one for one, _ in pairs], inputs, [other for _, other in pairs], allow_unused=True)
+        arrays = [
+            np.zeros(each.shape, each.array.dtype) if made is None else made.array
+            for each, made in zip(inputs, found, strict=True)
+        ]
+        return tuple([array[(None,) * extra] for array, extra in zip(arrays, self.extra, strict=True)])
+
+
+def _spread(block: Any, result: Tensor, kept: tuple[Any, ...]) -> Tensor:
+    """Return the gradient of a whole result, 0 for what of it is not kept."""
+    if kept == (...,):
+        return _tensor(block)
+    array = np.zeros(result.shape, block.dtype)
+    array[kept] = block
+    return wrap(array)
 
 
 def _tensor(block: Any) -> Tensor:

@@ -11,7 +11,19 @@ except ModuleNotFoundError as error:
         raise
     raise FrameworkMissing("PyTorch", "torch") from None
 
-from opwright.doors.torch.batching import Along, Elementwise, Leading
+from opwright.doors.torch.batching import Along, Elementwise, Everything, Reducing
 from opwright.doors.torch.door import Door, open_door
+from opwright.doors.torch.stacking import Folded, Leading, Product
 
-__all__ = ["Along", "Door", "Elementwise", "Leading", "open_door", "torch"]
+__all__ = [
+    "Along",
+    "Door",
+    "Elementwise",
+    "Everything",
+    "Folded",
+    "Leading",
+    "Product",
+    "Reducing",
+    "open_door",
+    "torch",
+]

@@ -5,16 +5,15 @@ An operator without one is called for each sample by PyTorch itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 
 from opwright.doors.torch.arguments import Arguments
+from opwright.doors.torch.samples import Batch, Rule
 
-__all__ = ["Along", "Elementwise", "Family", "Leading"]
-
-Rule = Callable[..., tuple[Any, Any]]
+__all__ = ["Along", "Elementwise", "Everything", "Family", "Reducing"]
 
 
 class Family(Protocol):
@@ -39,21 +38,25 @@ class Elementwise:
         """Return the rule: sizes of 1 stand behind the batch, so that samples broadcast as they would alone."""
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            batch = _Batch(info, in_dims, args, kwargs, arguments)
-            operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
-            self._promote(batch, [place for place in operands if place in self.promoted])
-            most = max(batch.rank(place) for place in operands)
-            for place in operands:
-                if self.onto_first and place == self.operands[0]:
-                    batch.values[place] = batch.expanded(place)
-                elif batch.dims[place] is not None:
-                    batch.values[place] = batch.padded(place, most)
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            self._align(batch)
             return batch.called(overload)
 
         return rule
 
+    def _align(self, batch: Batch) -> None:
+        """Put sizes of 1 behind the batch of operands."""
+        operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
+        self._promote(batch, [place for place in operands if place in self.promoted])
+        most = max(batch.rank(place) for place in operands)
+        for place in operands:
+            if self.onto_first and place == self.operands[0]:
+                batch.values[place] = batch.expanded(place)
+            elif batch.dims[place] is not None:
+                batch.values[place] = batch.padded(place, most)
+
     @staticmethod
-    def _promote(batch: _Batch, places: Sequence[int]) -> None:
+    def _promote(batch: Batch, places: Sequence[int]) -> None:
         """Cast operands as samples are promoted: one without dimensions gives way, and its batch would not."""
         values = [batch.values[place] for place in places]
         if len({value.dtype for value in values}) < 2 or all(batch.rank(place) for place in places):
@@ -65,6 +68,29 @@ class Elementwise:
             batch.values[place] = batch.values[place].to(dtype)
 
 
+class Reducing(Elementwise):
+    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2)."""
+
+    def __init__(self, *operands: int, reduction: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
+        super().__init__(*operands, masks=masks, onto_first=onto_first)
+        self.reduction = reduction
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: the elementwise loss of all samples, reduced for each."""
+
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            reduction, batch.values[self.reduction] = batch.values[self.reduction], 0
+            self._align(batch)
+            losses, _ = batch.called(overload)
+            if reduction and losses.dim() > 1:
+                losses = losses.flatten(1)
+                losses = losses.mean(1) if reduction == 1 else losses.sum(1, dtype=losses.dtype)
+            return losses, 0
+
+        return rule
+
+
 def _promoted(samples: Sequence[torch.Tensor]) -> torch.dtype:
     with_dims = [each.new_empty(1, device="meta") for each in samples if each.dim()]
     without = [each.new_empty((), device="meta") for each in samples if not each.dim()]
@@ -73,31 +99,6 @@ def _promoted(samples: Sequence[torch.Tensor]) -> torch.dtype:
     for each in found[1:]:
         result = torch.empty((1,) if with_dims else (), dtype=torch.result_type(result, each), device="meta")
     return result.dtype
-
-
-class Leading:
-    """The family of operators on the last dimensions of their operands, before which batches broadcast.
-
-    `operands` are positions, each with the number of dimensions that one operand without a batch has.
-    """
-
-    def __init__(self, *operands: tuple[int, int]) -> None:
-        self.operands = operands
-
-    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
-        """Return the rule: all operands get the batch, and as many dimensions after it as the one with the most."""
-
-        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            batch = _Batch(info, in_dims, args, kwargs, arguments)
-            given = [(place, core) for place, core in self.operands if batch.values[place] is not None]
-            most = max(batch.rank(place) - core for place, core in given)
-            for place, core in given:
-                batch.values[place] = batch.expanded(place)
-                batch.dims[place] = 0
-                batch.values[place] = batch.padded(place, most + core)
-            return batch.called(overload)
-
-        return rule
 
 
 class Along:
@@ -125,7 +126,7 @@ class Along:
         """Return the rule: operands have the batch first, and dimensions are one more."""
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            batch = _Batch(info, in_dims, args, kwargs, arguments)
+            batch = Batch(info, in_dims, args, kwargs, arguments)
             operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
             rank = max(batch.rank(place) for place in operands)
             if rank == 0 or self.sizes:
@@ -133,12 +134,29 @@ class Along:
             for place in operands:
                 batch.values[place] = batch.expanded(place)
             for place in self.dims:
+                if batch.values[place] is None and not _takes_lists(overload, place):
+                    return self._flat(overload, batch, operands, place, rank)
                 batch.values[place] = self._moved(batch.values[place], rank)
             for place in self.new:
                 batch.values[place] = self._moved(batch.values[place], rank + 1)
             return batch.called(overload)
 
         return rule
+
+    @staticmethod
+    def _flat(
+        overload: torch._ops.OpOverload, batch: Batch, operands: Sequence[int], place: int, rank: int
+    ) -> tuple[Any, Any]:
+        """Return what the operator gives for all elements of each sample, along the only dimension of these."""
+        for each in operands:
+            batch.values[each] = batch.values[each].flatten(1)
+        batch.values[place] = 1
+        result, dims = batch.called(overload)
+
+        def kept(value: torch.Tensor) -> torch.Tensor:
+            return value.reshape(batch.size, *[1] * rank) if value.dim() == 2 else value
+
+        return (tuple([kept(each) for each in result]) if isinstance(result, tuple) else kept(result)), dims
 
     def _moved(self, dim: Any, rank: int) -> Any:
         if dim is None or (self.empty_is_all and isinstance(dim, (list, tuple)) and not dim):
@@ -148,57 +166,44 @@ class Along:
         return dim if dim < 0 else dim + 1
 
 
-class _Batch:
-    """One batched call: all arguments, and the dimension of the batch of each, None for those without."""
+def _takes_lists(overload: torch._ops.OpOverload, place: int) -> bool:
+    return "List" in str(overload._schema.arguments[place].real_type)
 
-    def __init__(self, info: Any, in_dims: Any, args: Any, kwargs: Any, arguments: Arguments) -> None:
-        self.size = info.batch_size
-        self._arguments = arguments
-        self.values = arguments.filled(tuple(args), kwargs)
-        self.dims: list[Any] = [*in_dims, *[None] * (len(self.values) - len(in_dims))]
 
-    def rank(self, place: int) -> int:
-        """Return the number of dimensions of a sample."""
-        return int(self.values[place].dim()) - (self.dims[place] is not None)
+class Everything:
+    """The family of operators that reduce all elements of an operand, and have an overload with `dim`."""
 
-    def of(self, places: Sequence[int]) -> list[tuple[torch.Tensor, int | None]]:
-        """Return tensors with the dimension of their batch."""
-        return [(self.values[place], self.dims[place]) for place in places]
+    def __init__(self, operand: int) -> None:
+        self.operand = operand
 
-    def expanded(self, place: int) -> torch.Tensor:
-        """Return the tensor with its batch first: the same for each sample where it has none."""
-        value, dim = self.values[place], self.dims[place]
-        found: torch.Tensor = value.expand(self.size, *value.shape) if dim is None else value.movedim(dim, 0)
-        return found
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: each sample is reduced over its only dimension. Without such an overload, it is a loop."""
 
-    def padded(self, place: int, rank: int) -> torch.Tensor:
-        """Return the tensor with its batch first, and sizes of 1 up to `rank` dimensions after that."""
-        value = self.values[place].movedim(self.dims[place], 0)
-        ones = [1] * (rank - value.dim() + 1)
-        found: torch.Tensor = value.reshape(value.shape[:1] + tuple(ones) + value.shape[1:]) if ones else value
-        return found
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            other = self._along_one(overload)
+            if other is None or batch.dims[self.operand] is None:
+                return batch.looped(overload)
+            value = batch.expanded(self.operand).reshape(batch.size, -1)
+            if value.shape[1] == 0:
+                return batch.looped(overload)
+            named = dict(zip(arguments.names, batch.values, strict=True)) | {arguments.names[self.operand]: value}
+            kind = next(str(each.real_type) for each in other._schema.arguments if each.name == "dim")
+            result = other(**named, dim=[1] if "List" in kind else 1)
+            return (result[0] if isinstance(result, tuple) and len(overload._schema.returns) == 1 else result), 0
 
-    def called(self, overload: torch._ops.OpOverload) -> tuple[Any, Any]:
-        """Return the results of one call, whose first dimension is the batch."""
-        result = self._call(overload, self.values)
-        if isinstance(result, (tuple, list)):
-            return result, type(result)([0] * len(result))
-        return result, 0
+        return rule
 
-    def looped(self, overload: torch._ops.OpOverload) -> tuple[Any, Any]:
-        """Return the results of a call for each sample, stacked."""
-        samples = []
-        for index in range(self.size):
-            values = [
-                value if dim is None else value.select(dim, index)
-                for value, dim in zip(self.values, self.dims, strict=True)
-            ]
-            samples.append(self._call(overload, values))
-        if isinstance(samples[0], tuple):
-            return tuple([torch.stack(each) for each in zip(*samples, strict=True)]), (0,) * len(samples[0])
-        return torch.stack(samples), 0
-
-    def _call(self, overload: torch._ops.OpOverload, values: Sequence[Any]) -> Any:
-        positional = len([each for each in overload._schema.arguments if not each.kwarg_only])
-        named = dict(zip(self._arguments.names[positional:], values[positional:], strict=True))
-        return overload(*values[:positional], **named)
+    @staticmethod
+    def _along_one(overload: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+        """Return the overload that takes a dimension besides."""
+        packet = overload.overloadpacket
+        own = {each.name for each in overload._schema.arguments}
+        for name in packet.overloads():
+            other: torch._ops.OpOverload = getattr(packet, name)
+            taken = {each.name for each in other._schema.arguments}
+            needed = {each.name for each in other._schema.arguments if not each.has_default_value()}
+            is_out = any(each.alias_info is not None for each in other._schema.arguments)
+            if "dim" in taken and own <= taken and needed <= {*own, "dim"} and not is_out:
+                return other
+        return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException as _DataDependent
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from opwright.arrays.devices import Device
 from opwright.doors.torch.arguments import Arguments
@@ -38,9 +39,21 @@ def fake_kernel_of(arguments: Arguments) -> Callable[..., Any]:
                 raise _DataDependent(f"{operator.name}: {error}") from None  # type: ignore[arg-type]  # (it is shown)
         theirs = {id(values[place]): given[place] for place in arguments.written}
         roots = {id(each.array.root) for each in tensors_of(values)}
-        return _results(result, theirs, roots)
+        found = _results(result, theirs, roots)
+        _forget_others(found)
+        return found
 
     return fake
+
+
+def _forget_others(results: Any) -> None:
+    """Forget sizes that only data tells and that no result has: PyTorch wants to find all that were made."""
+    mode = torch._guards.detect_fake_mode()
+    env = None if mode is None else mode.shape_env
+    if env is not None and env.pending_fresh_unbacked_symbols:
+        tensors = results if isinstance(results, (list, tuple)) else [results]
+        shown = set().union(*[free_unbacked_symbols(each) for each in tensors if isinstance(each, torch.Tensor)])
+        env.pending_fresh_unbacked_symbols = [each for each in env.pending_fresh_unbacked_symbols if each in shown]
 
 
 def _fake(tensor: torch.Tensor, sizes: Sizes, mode: FakeTensorMode) -> Tensor:

@@ -15,6 +15,8 @@ from opwright.arrays.dtypes import CANONICAL, FLOATING
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.generator import Generator
 from opwright.autograd.nodes import next_sequence
+from opwright.core import fast
+from opwright.dispatch import forms
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.kernel_forms import Lazy, Shim
@@ -31,6 +33,7 @@ __all__ = ["FunctionKernel", "OperatorCode", "code_of"]
 
 Function = Callable[..., Any]
 _BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
+_UNRECORDED: Final = Modes(0, _BELOW_AUTOGRAD)
 
 
 def unrecorded(modes: Modes) -> Modes:
@@ -50,7 +53,7 @@ _KNOWN: Final[dict[str, Any]] = {
     "Layout": Layout,
     "MemoryFormat": MemoryFormat,
     "Tensor": Tensor,
-    "UNRECORDED": Modes(0, _BELOW_AUTOGRAD),
+    "UNRECORDED": _UNRECORDED,
     "VIEW": VIEW,
     "__name__": "opwright.library.custom_ops.rendered",
     "active_modes": active_modes,
@@ -137,7 +140,7 @@ class FunctionKernel(Lazy):
         if operator.stub is None:
             stub = code.stub_of(operator)
             stub.__name__ = stub.__qualname__ = operator.base
-            operator.stub = stub
+            operator.stub = forms.stub(stub, operator)
         check = result_checker(operator, self._function)
         on_arrays = None
         if code.arrays_kernel_of is not None:
@@ -146,7 +149,18 @@ class FunctionKernel(Lazy):
                 lambda result, args: check_with_arrays(operator, args, result, check),
                 lambda *args: call_with_arrays(operator, args),
             )
-        self.loaded = Shim(code.kernel_of(self._function, check), None, on_arrays)
+        kernel = code.kernel_of(self._function, check)
+        if fast is not None and self._takes_all_as_given():
+            count = len(operator.signature.names)
+            kernel = fast.UserKernel(kernel, self._function, count, (), check, _UNRECORDED)
+        self.loaded = Shim(kernel, None, on_arrays)
+
+    def _takes_all_as_given(self) -> bool:
+        """Whether the function is called with the operator's arguments as they are, and returns one new Tensor."""
+        signature = self._operator.signature
+        is_one = signature.returns == ("Tensor",) and signature.aliases == (None,) and not self._returns_arrays
+        is_given = signature.positional == len(signature.names) and not self._arrays
+        return is_one and is_given and not any(argument.is_list for argument in signature.tensors)
 
     def __repr__(self) -> str:
         return f"{self._function!r}"

@@ -8,12 +8,13 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
 from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.batching.tables import REGISTERED
+from opwright.core import Caller
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
 from opwright.dispatch.meta_formulas import FORMULAS, MetaFormula
@@ -43,15 +44,16 @@ R = TypeVar("R")
 _definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef[..., Any]]] = weakref.WeakValueDictionary()
 
 
-class CustomOpDef(Generic[P, R]):
+class CustomOpDef(Generic[P, R], Caller):
     """A custom operator: call it, and register more of it. `custom_op` makes it. `P` and `R` are the parameters and the
     result of its function, for type checkers.
 
-    `__call__` is the operator's stub, once it is rendered: a slot, so that no function of ours stands in between.
+    Calls go to the operator's stub, once it is rendered.
     """
 
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[P, R]
+    __slots__ = ("__dict__", "__weakref__")
+    if TYPE_CHECKING:
+        __call__: Callable[P, R]
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class CustomOpDef(Generic[P, R]):
         self.__name__ = getattr(function, "__name__", name)
         self.__module__ = getattr(function, "__module__", "") or ""
         self.__doc__ = function.__doc__
-        self.__call__ = functools.partial(_call_first, weakref.ref(self))
+        self._pass_calls_to(functools.partial(_call_first, weakref.ref(self)))
         self._qualname = name
         self._schema = schema
         self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
@@ -118,7 +120,7 @@ class CustomOpDef(Generic[P, R]):
         self._earlier = weakref.ref(earlier)
         known: CustomOpDef[..., Any] | None = earlier
         while known is not None:
-            known.__call__ = functools.partial(_call_first, weakref.ref(known))
+            known._pass_calls_to(functools.partial(_call_first, weakref.ref(known)))
             known = None if known._earlier is None else known._earlier()
 
     @property
@@ -305,7 +307,7 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
     operator = found._opoverload
     result = operator(*args, **kwargs)
     if operator.stub is not None:
-        found.__call__ = operator.stub
+        found._pass_calls_to(operator.stub)
     return result
 
 

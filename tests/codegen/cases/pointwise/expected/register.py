@@ -3,8 +3,9 @@
 
 A row is (operator, function, what serves it …). `"CPU+dense+arrays"` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
-`"ufunc add(0, 1) fc"` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
-negative place, -1 for the first, is that of a number), for those kinds of dtypes, where every other argument is 1.
+`"ufunc add(0, 1) fce"` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
+negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
+in float32), where every other argument is 1.
 `"Autograd"`, `"ADInplaceOrView"` and `"autocast"` are wrappers of that name, `"-Autograd"` says that there is nothing
 to do, and `"forward"` that tangents go through it. What has another name or module is written out: (key, module,
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
@@ -14,17 +15,33 @@ function, …). A name that the schema declares, and that is bound to nothing, h
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("add.Tensor", "add_Tensor", "CPU+dense+arrays", "ufunc add(0, 1) biufc", "CUDA+dense", "Meta+dense"),
+        ("add.Tensor", "add_Tensor", "CPU+dense+arrays", "ufunc add(0, 1) biufce", "CUDA+dense", "Meta+dense"),
         ("add.Scalar", "add_Scalar", "CPU+dense+arrays", "ufunc add(0, -2) fc", "CUDA+dense", "Meta+dense"),
         ("add.out", "add_out", "CPU", "CUDA", "Meta", "ADInplaceOrView"),
         ("add.Scalar_out", "add_Scalar_out", "CPU", "CUDA", "Meta", "ADInplaceOrView"),
-        ("exp", "exp_default", "CPU+dense+arrays", "ufunc exp(0) fc", "Meta+dense"),
+        ("exp", "exp_default", "CPU+dense+arrays", "ufunc exp(0) fce", "Meta+dense"),
         ("exp.out", "exp_out", "CPU", "Meta", "ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays", "ufunc less(0, 1) biuf", "CUDA+dense", "Meta+dense"),
+        ("less", "less", "CPU+dense+arrays", "ufunc less(0, 1) biufe", "CUDA+dense", "Meta+dense"),
         ("swish", "swish", "CPU+dense+arrays", "Meta+dense"),
         ("lerp", "lerp", "CPU", "Meta"),
-        ("add_.Tensor", "add__Tensor", "CPU+dense", "CUDA+dense", "Meta+dense", "ADInplaceOrView"),
-        ("add_.Scalar", "add__Scalar", "CPU+dense", "CUDA+dense", "Meta+dense", "ADInplaceOrView"),
-        ("exp_", "exp_", "CPU+dense", "Meta+dense", "ADInplaceOrView"),
+        (
+            "add_.Tensor",
+            "add__Tensor",
+            "CPU+dense",
+            "ufunc add(0, 1) biufc in place",
+            "CUDA+dense",
+            "Meta+dense",
+            "ADInplaceOrView",
+        ),
+        (
+            "add_.Scalar",
+            "add__Scalar",
+            "CPU+dense",
+            "ufunc add(0, -2) fc in place",
+            "CUDA+dense",
+            "Meta+dense",
+            "ADInplaceOrView",
+        ),
+        ("exp_", "exp_", "CPU+dense", "ufunc exp(0) fc in place", "Meta+dense", "ADInplaceOrView"),
     ],
 }

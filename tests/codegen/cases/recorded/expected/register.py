@@ -3,8 +3,9 @@
 
 A row is (operator, function, what serves it …). `"CPU+dense+arrays"` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
-`"ufunc add(0, 1) fc"` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
-negative place, -1 for the first, is that of a number), for those kinds of dtypes, where every other argument is 1.
+`"ufunc add(0, 1) fce"` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
+negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
+in float32), where every other argument is 1.
 `"Autograd"`, `"ADInplaceOrView"` and `"autocast"` are wrappers of that name, `"-Autograd"` says that there is nothing
 to do, and `"forward"` that tangents go through it. What has another name or module is written out: (key, module,
 function, …). A name that the schema declares, and that is bound to nothing, has no module.
@@ -18,14 +19,14 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "mul",
             "mul_default",
             "CPU+dense+arrays",
-            "ufunc multiply(0, 1) biufc",
+            "ufunc multiply(0, 1) biufce",
             "CUDA+dense",
             "Meta+dense",
             "Autograd",
         ),
         ("mul.out", "mul_out", "CPU", "CUDA", "Meta", "Autograd", "ADInplaceOrView"),
-        ("exp", "exp", "CPU+dense+arrays", "ufunc exp(0) fc", "Meta+dense", "Autograd"),
-        ("less", "less", "CPU+dense+arrays", "ufunc less(0, 1) biuf", "Meta+dense", "-Autograd", "forward"),
+        ("exp", "exp", "CPU+dense+arrays", "ufunc exp(0) fce", "Meta+dense", "Autograd"),
+        ("less", "less", "CPU+dense+arrays", "ufunc less(0, 1) biufe", "Meta+dense", "-Autograd", "forward"),
         ("scale", "scale", "CPU", "Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
         ("join", "join", "CPU", "Autograd"),
         ("pick", "pick", "CPU", "Autograd"),
@@ -34,8 +35,26 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("shift", "shift", "CPU", "Autograd", "ADInplaceOrView"),
         ("shift_", "shift_", "CPU", "Autograd", "ADInplaceOrView"),
         ("cast", "cast", "CPU", "Autograd"),
-        ("mul_", "mul_", "CPU+dense", "CUDA+dense", "Meta+dense", "Autograd", "ADInplaceOrView"),
-        ("exp_", "exp_", "CPU+dense", "Meta+dense", "Autograd", "ADInplaceOrView"),
-        ("less_", "less_", "CPU+dense", "Meta+dense", "Autograd", "ADInplaceOrView", "forward"),
+        (
+            "mul_",
+            "mul_",
+            "CPU+dense",
+            "ufunc multiply(0, 1) biufc in place",
+            "CUDA+dense",
+            "Meta+dense",
+            "Autograd",
+            "ADInplaceOrView",
+        ),
+        ("exp_", "exp_", "CPU+dense", "ufunc exp(0) fc in place", "Meta+dense", "Autograd", "ADInplaceOrView"),
+        (
+            "less_",
+            "less_",
+            "CPU+dense",
+            "ufunc less(0, 1) biuf in place",
+            "Meta+dense",
+            "Autograd",
+            "ADInplaceOrView",
+            "forward",
+        ),
     ],
 }

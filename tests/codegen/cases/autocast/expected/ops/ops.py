@@ -41,7 +41,7 @@ def join(tensors=NOT_GIVEN, **named):
 
 _length_default = declare("length(Tensor self, float p=2) -> Tensor")
 _length_dtype = declare("length.dtype(Tensor self, float p, *, ScalarType dtype) -> Tensor")
-_length = Overloaded(_length_default, _length_dtype)
+_length = declare.overloaded(_length_default)
 
 
 @stub_of(_length_default)

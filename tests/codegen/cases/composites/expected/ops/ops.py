@@ -66,9 +66,7 @@ def both(self=NOT_GIVEN, other=NOT_GIVEN, swap=False, **named):
     return find2(_both, self, other)(self, other, swap)
 
 
-_tenfold_default = declare("tenfold(Tensor self) -> Tensor")
-_tenfold_out = declare("tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "out")
-_tenfold = Overloaded(_tenfold_default, _tenfold_out)
+_tenfold, _tenfold_default = declare.alone("tenfold(Tensor self) -> Tensor", out="out")
 
 
 @function_of(_tenfold, _tenfold_default)
@@ -78,9 +76,9 @@ def tenfold(self=NOT_GIVEN, **named):
     return find1(_tenfold_default, self)(self)
 
 
-_halves_default = declare("halves(Tensor self, *, int n=2) -> Tensor")
-_halves_out = declare("halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_halves = Overloaded(_halves_default, _halves_out)
+_halves, _halves_default = declare.alone(
+    "halves(Tensor self, *, int n=2) -> Tensor", out="out", out_tags="generated out"
+)
 
 
 @function_of(_halves, _halves_default)
@@ -98,7 +96,7 @@ _pair_first = declare(
     "Tensor(b!) second)",
     "out",
 )
-_pair = Overloaded(_pair_default, _pair_first)
+_pair = declare.overloaded(_pair_default)
 pair_default_result = result_class(_pair_default, "pair_default_result", __name__)
 pair_first_result = result_class(_pair_first, "pair_first_result", __name__)
 
@@ -114,7 +112,7 @@ def pair(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 _pieces_default = declare("pieces(Tensor self) -> Tensor[]")
 _pieces_out = declare("pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()", "generated out")
-_pieces = Overloaded(_pieces_default, _pieces_out)
+_pieces = declare.overloaded(_pieces_default)
 
 
 @stub_of(_pieces_default)
@@ -131,8 +129,7 @@ def pieces(*args, **kwargs):
     return as_tuple(_pieces.call(args, kwargs))
 
 
-_each_default = declare("each(Tensor[] self) -> Tensor[]")
-_each = Overloaded(_each_default)
+_each, _each_default = declare.alone("each(Tensor[] self) -> Tensor[]")
 
 
 @stub_of(_each_default)
@@ -151,7 +148,7 @@ _ramp_default = declare(
     "ramp(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
 )
 _ramp_out = declare("ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)", "out")
-_ramp = Overloaded(_ramp_default, _ramp_out)
+_ramp = declare.overloaded(_ramp_default)
 
 
 @function_of(_ramp, _ramp_default)

@@ -25,7 +25,7 @@ _axpy_out = declare(
     doc="Return alpha * x + y, */ int evil_one; /* and no more.\n\n/* int evil_two; */ ??/ \"quoted\" 'so' %s \\\n/ "
     "int evil_three; //\\",
 )
-_axpy = Overloaded(_axpy_default, _axpy_out)
+_axpy = declare.overloaded(_axpy_default)
 
 
 @function_of(_axpy, _axpy_default)
@@ -216,9 +216,7 @@ def swap(x=NOT_GIVEN, y=NOT_GIVEN, by=None, **named):
     return find_some(_swap, (x, y), by)(x, y, by)
 
 
-_scale_out = declare("scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_scale_default = declare("scale(Tensor self, Scalar by) -> Tensor", "generated")
-_scale = Overloaded(_scale_default, _scale_out)
+_scale, _scale_default = declare.alone("scale(Tensor self, Scalar by) -> Tensor", "generated", out="out")
 
 
 @function_of(_scale, _scale_default)

@@ -16,7 +16,7 @@ _hypotenuse_out = declare(
     "not fit into the columns of generated code is broken at a space, as here it is.\n\n  >>> hypotenuse(3, "
     '"""4""")',
 )
-_hypotenuse = Overloaded(_hypotenuse_default, _hypotenuse_out)
+_hypotenuse = declare.overloaded(_hypotenuse_default)
 
 
 @function_of(_hypotenuse, _hypotenuse_default)
@@ -35,7 +35,7 @@ def hypotenuse(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 _shout_default = declare("shout(Tensor self, str word) -> Tensor")
 _shout_times = declare("shout.times(Tensor self, int n) -> Tensor")
-_shout = Overloaded(_shout_default, _shout_times)
+_shout = declare.overloaded(_shout_default)
 
 
 @stub_of(_shout_default)

@@ -14,7 +14,7 @@ _axpy_out = declare(
     "generated out",
     doc="*/ int evil; /* ??/ \\",
 )
-_axpy = Overloaded(_axpy_default, _axpy_out)
+_axpy = declare.overloaded(_axpy_default)
 
 
 @function_of(_axpy, _axpy_default)

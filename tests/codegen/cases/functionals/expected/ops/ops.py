@@ -28,7 +28,7 @@ _normalize_out = declare(
     "Tensor(c!)",
     "generated out",
 )
-_normalize = Overloaded(_normalize_default, _normalize_out)
+_normalize = declare.overloaded(_normalize_default)
 
 
 @function_of(_normalize, _normalize_default)
@@ -60,9 +60,7 @@ def add_each_(self=NOT_GIVEN, others=NOT_GIVEN, **named):
     return _add_each_.call(self, others)
 
 
-_scale_out = declare("scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_scale_default = declare("scale(Tensor self, Scalar by) -> Tensor", "generated")
-_scale = Overloaded(_scale_default, _scale_out)
+_scale, _scale_default = declare.alone("scale(Tensor self, Scalar by) -> Tensor", "generated", out="out")
 
 
 @function_of(_scale, _scale_default)
@@ -102,7 +100,7 @@ def push_functional(stack=NOT_GIVEN, x=NOT_GIVEN, **named):
 
 _add_each_out = declare("add_each.out(Tensor[] self, Tensor[] others, *, Tensor(a!)[] out) -> ()", "generated out")
 _add_each_default = declare("add_each(Tensor[] self, Tensor[] others) -> Tensor[] self_out", "generated")
-_add_each = Overloaded(_add_each_default, _add_each_out)
+_add_each = declare.overloaded(_add_each_default)
 
 
 @stub_of(_add_each_default)

@@ -18,9 +18,7 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_join_default = declare("join(Tensor[] tensors, int dim=0) -> Tensor")
-_join_out = declare("join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_join = Overloaded(_join_default, _join_out)
+_join, _join_default = declare.alone("join(Tensor[] tensors, int dim=0) -> Tensor", out="out", out_tags="generated out")
 
 
 @function_of(_join, _join_default)
@@ -54,8 +52,7 @@ def weighted(tensors=NOT_GIVEN, weights=None, **named):
     return _weighted.call(tensors, weights)
 
 
-_copies_default = declare("copies(Tensor self, int count) -> Tensor[]")
-_copies = Overloaded(_copies_default)
+_copies, _copies_default = declare.alone("copies(Tensor self, int count) -> Tensor[]")
 
 
 @stub_of(_copies_default)

@@ -21,8 +21,8 @@ _a_very_long_operator_name_that_leaves_little_room_out = declare(
     "(Tensor(a!), Tensor(b!), Tensor(c!))",
     "generated out",
 )
-_a_very_long_operator_name_that_leaves_little_room = Overloaded(
-    _a_very_long_operator_name_that_leaves_little_room_default, _a_very_long_operator_name_that_leaves_little_room_out
+_a_very_long_operator_name_that_leaves_little_room = declare.overloaded(
+    _a_very_long_operator_name_that_leaves_little_room_default
 )
 a_very_long_operator_name_that_leaves_little_room_default_result = result_class(
     _a_very_long_operator_name_that_leaves_little_room_default,

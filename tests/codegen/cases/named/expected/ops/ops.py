@@ -8,9 +8,9 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_softplus_default = declare("softplus(Tensor self, float beta=1.0) -> Tensor")
-_softplus_out = declare("softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_softplus = Overloaded(_softplus_default, _softplus_out)
+_softplus, _softplus_default = declare.alone(
+    "softplus(Tensor self, float beta=1.0) -> Tensor", out="out", out_tags="generated out"
+)
 
 
 @function_of(_softplus, _softplus_default)
@@ -22,9 +22,9 @@ def softplus(self=NOT_GIVEN, beta=1.0, **named):
     return find1(_softplus_default, self)(self, beta)
 
 
-_scale_default = declare("scale(Tensor self, float factor) -> Tensor")
-_scale_out = declare("scale.out(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_scale = Overloaded(_scale_default, _scale_out)
+_scale, _scale_default = declare.alone(
+    "scale(Tensor self, float factor) -> Tensor", out="out", out_tags="generated out"
+)
 
 
 @function_of(_scale, _scale_default)
@@ -42,7 +42,7 @@ _moments_out = declare(
     "(Tensor(a!), Tensor(b!))",
     "generated out",
 )
-_moments = Overloaded(_moments_default, _moments_out)
+_moments = declare.overloaded(_moments_default)
 moments_default_result = result_class(_moments_default, "moments_default_result", __name__)
 
 

@@ -15,7 +15,7 @@ _axpy_out = declare(
     doc="Return alpha * x + y, */ int evil_one; /* and no more.\n\n/* int evil_two; */ ??/ \"quoted\" 'so' %s \\\n/ "
     "int evil_three; //\\",
 )
-_axpy = Overloaded(_axpy_default, _axpy_out)
+_axpy = declare.overloaded(_axpy_default)
 
 
 @function_of(_axpy, _axpy_default)
@@ -100,9 +100,9 @@ def step(
     return _step.call(param, grad, state, mask, count, betas, by, limit, mode, which, size, out)
 
 
-_compared_default = declare("compared(Tensor self, Tensor other) -> Tensor")
-_compared_out = declare("compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_compared = Overloaded(_compared_default, _compared_out)
+_compared, _compared_default = declare.alone(
+    "compared(Tensor self, Tensor other) -> Tensor", out="out", out_tags="generated out"
+)
 
 
 @function_of(_compared, _compared_default)

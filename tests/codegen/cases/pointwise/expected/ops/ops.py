@@ -10,15 +10,13 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_add_Tensor = declare("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
-_add_Scalar = declare("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor")
-_add_out = declare(
-    "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", "generated out"
+_add_Tensor = declare(
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out", out_tags="generated out"
 )
-_add_Scalar_out = declare(
-    "add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
+_add_Scalar = declare(
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", out="Scalar_out", out_tags="generated out"
 )
-_add = Overloaded(_add_Tensor, _add_Scalar, _add_out, _add_Scalar_out)
+_add = declare.overloaded(_add_Tensor)
 
 
 @stub_of(_add_Tensor)
@@ -51,9 +49,7 @@ def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_add, self, other)(self, other, alpha)
 
 
-_exp_default = declare("exp(Tensor self) -> Tensor")
-_exp_out = declare("exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_exp = Overloaded(_exp_default, _exp_out)
+_exp, _exp_default = declare.alone("exp(Tensor self) -> Tensor", out="out", out_tags="generated out")
 
 
 @function_of(_exp, _exp_default)
@@ -99,7 +95,7 @@ _add__Tensor = declare(
     "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "generated inplace"
 )
 _add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "generated inplace")
-_add_ = Overloaded(_add__Tensor, _add__Scalar)
+_add_ = declare.overloaded(_add__Tensor)
 
 
 @stub_of(_add__Tensor)

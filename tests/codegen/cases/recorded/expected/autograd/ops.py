@@ -119,7 +119,7 @@ class ExpBackward0(Recorded):
 
 
 # exp(Tensor self) -> Tensor
-@records(ExpBackward0, (0,), "result = result")
+@records(ExpBackward0, (0,), "result = result(0)")
 def exp(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
@@ -233,6 +233,7 @@ class ScaleBackward1(Recorded):
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
+@records(ScaleBackward1, (0, 2), "from_ = 1", refused=(3,))
 def scale_AutogradCUDA(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, from_: float, bias: Tensor | None, noise: Tensor | None, mask: Tensor | None) -> Tensor:
         check_no_gradient("scale", "noise", noise)
@@ -373,6 +374,7 @@ class ShiftBackward0(Recorded):
 
 
 # shift(Tensor(a) self, int dim) -> Tensor(a)
+@records(ShiftBackward0, (0,), "dim = 1")
 def shift(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)

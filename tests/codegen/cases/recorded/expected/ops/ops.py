@@ -20,9 +20,7 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_mul_default = declare("mul(Tensor self, Tensor other) -> Tensor")
-_mul_out = declare("mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_mul = Overloaded(_mul_default, _mul_out)
+_mul, _mul_default = declare.alone("mul(Tensor self, Tensor other) -> Tensor", out="out", out_tags="generated out")
 
 
 @function_of(_mul, _mul_default)
@@ -96,8 +94,7 @@ def halves(self=NOT_GIVEN, **named):
     return halves_result(*find1(_halves, self)(self))
 
 
-_pieces_default = declare("pieces(Tensor self, int size) -> Tensor[]")
-_pieces = Overloaded(_pieces_default)
+_pieces, _pieces_default = declare.alone("pieces(Tensor self, int size) -> Tensor[]")
 
 
 @stub_of(_pieces_default)

@@ -14,7 +14,7 @@ _largest_values_out = declare(
     "(Tensor(a!) values, Tensor(b!) indices)",
     "out",
 )
-_largest = Overloaded(_largest_default, _largest_values_out)
+_largest = declare.overloaded(_largest_default)
 largest_default_result = result_class(_largest_default, "largest_default_result", __name__)
 largest_values_out_result = result_class(_largest_values_out, "largest_values_out_result", __name__)
 
@@ -32,11 +32,7 @@ def largest(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
     return largest_default_result(*find1(_largest_default, self)(self, dim, keepdim))
 
 
-_halve_default = declare("halve(Tensor self, str? rounding=None) -> Tensor")
-_halve_out_rounding = declare(
-    "halve.out_rounding(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)", "out"
-)
-_halve = Overloaded(_halve_default, _halve_out_rounding)
+_halve, _halve_default = declare.alone("halve(Tensor self, str? rounding=None) -> Tensor", out="out_rounding")
 
 
 @function_of(_halve, _halve_default)

@@ -8,9 +8,7 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_scale_default = declare("scale(Tensor self, Tensor other) -> Tensor")
-_scale_out = declare("scale.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", "out")
-_scale = Overloaded(_scale_default, _scale_out)
+_scale, _scale_default = declare.alone("scale(Tensor self, Tensor other) -> Tensor", out="out")
 
 
 @function_of(_scale, _scale_default)
@@ -30,9 +28,7 @@ def scale_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_scale_, self, other)(self, other)
 
 
-_norm_default = declare("norm(Tensor self) -> Tensor")
-_norm_out = declare("norm.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "generated out")
-_norm = Overloaded(_norm_default, _norm_out)
+_norm, _norm_default = declare.alone("norm(Tensor self) -> Tensor", out="out", out_tags="generated out")
 
 
 @function_of(_norm, _norm_default)

@@ -18,8 +18,7 @@ def flip_axes(self=NOT_GIVEN, **named):
     return find1(_flip_axes, self)(self)
 
 
-_pieces_default = declare("pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]")
-_pieces = Overloaded(_pieces_default)
+_pieces, _pieces_default = declare.alone("pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]")
 
 
 @stub_of(_pieces_default)

@@ -1,0 +1,243 @@
+/* Facts: properties and methods of Tensor that say what NumPy's array says. Each stands in the place of the Python one,
+ * which serves tensors of subclasses, without an array of NumPy's, and calls of other forms. */
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "core.h"
+
+#include <numpy/arrayobject.h>
+
+typedef PyObject *(*Reader)(PyArrayObject *array);
+
+typedef struct {
+    Function base; /* its function is the property, or the method */
+    Reader read;
+} Fact;
+
+static PyTypeObject *property_type = NULL, *method_type = NULL;
+/* What `serve_facts` is told: the class of shapes, and the device of NumPy's memory. */
+static PyTypeObject *size_type = NULL;
+static PyObject *cpu = NULL;
+
+static PyObject *read_shape(PyArrayObject *array) {
+    int ndim = PyArray_NDIM(array);
+    PyObject *made = size_type->tp_alloc(size_type, ndim);
+    for (int i = 0; made != NULL && i < ndim; i++) {
+        PyObject *size = PyLong_FromSsize_t(PyArray_DIM(array, i));
+        if (size == NULL) {
+            Py_CLEAR(made);
+        } else {
+            PyTuple_SET_ITEM(made, i, size);
+        }
+    }
+    return made;
+}
+
+static PyObject *read_ndim(PyArrayObject *array) {
+    return PyLong_FromLong(PyArray_NDIM(array));
+}
+
+static PyObject *read_dtype(PyArrayObject *array) {
+    return Py_NewRef((PyObject *)PyArray_DESCR(array));
+}
+
+static PyObject *read_device(PyArrayObject *array) {
+    (void)array;
+    return Py_NewRef(cpu);
+}
+
+static PyObject *read_count(PyArrayObject *array) {
+    return PyLong_FromSsize_t(PyArray_SIZE(array));
+}
+
+static PyObject *read_itemsize(PyArrayObject *array) {
+    return PyLong_FromSsize_t(PyArray_ITEMSIZE(array));
+}
+
+static PyObject *read_is_contiguous(PyArrayObject *array) {
+    return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
+}
+
+/* Whether an object is exactly a shape. */
+int is_size(PyObject *object) {
+    return size_type != NULL && Py_IS_TYPE(object, size_type);
+}
+
+/* Return the array of exactly a Tensor in NumPy's memory, a new reference; else NULL, without an exception. */
+static PyArrayObject *array_of(PyObject *tensor) {
+    PyObject *array = Py_TYPE(tensor) == core.tensor ? ((Tensor *)tensor)->array : NULL;
+    return array != NULL && Py_TYPE(array) == core.array ? (PyArrayObject *)Py_NewRef(array) : NULL;
+}
+
+static PyObject *property_get(PyObject *self, PyObject *tensor, PyObject *type) {
+    const Fact *fact = (Fact *)self;
+    if (tensor == NULL || tensor == Py_None) {
+        return Py_NewRef(self);
+    }
+    PyArrayObject *array = array_of(tensor);
+    if (array == NULL) {
+        PyObject *property = fact->base.function;
+        return Py_TYPE(property)->tp_descr_get(property, tensor, type);
+    }
+    PyObject *found = fact->read(array);
+    Py_DECREF(array);
+    return found;
+}
+
+static int property_set(PyObject *self, PyObject *tensor, PyObject *value) {
+    PyObject *property = ((Fact *)self)->base.function;
+    return Py_TYPE(property)->tp_descr_set(property, tensor, value);
+}
+
+/* Return the size of one dimension; NULL without an exception where the Python has to look at what is given. */
+static PyObject *size_at(PyArrayObject *array, PyObject *dim) {
+    if (!PyLong_CheckExact(dim)) {
+        return NULL;
+    }
+    int overflow, ndim = PyArray_NDIM(array);
+    long place = PyLong_AsLongAndOverflow(dim, &overflow);
+    place += place < 0 ? ndim : 0;
+    return overflow || place < 0 || place >= ndim ? NULL : PyLong_FromSsize_t(PyArray_DIM(array, (int)place));
+}
+
+static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    const Fact *fact = (Fact *)self;
+    Py_ssize_t count = PyVectorcall_NARGS(flagged);
+    int is_size_at = count == 2 && fact->read == read_shape;
+    PyArrayObject *array = names == NULL && (count == 1 || is_size_at) ? array_of(args[0]) : NULL;
+    PyObject *found = NULL;
+    if (array != NULL) {
+        found = is_size_at ? size_at(array, args[1]) : fact->read(array);
+        Py_DECREF(array);
+    }
+    return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(fact->base.function, args, flagged, names);
+}
+
+static void fact_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    (void)function_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static const struct {
+    const char *name;
+    int is_property;
+    Reader read;
+} facts[] = {
+    {"shape", 1, read_shape},
+    {"ndim", 1, read_ndim},
+    {"dtype", 1, read_dtype},
+    {"device", 1, read_device},
+    {"itemsize", 1, read_itemsize},
+    {"size", 0, read_shape},
+    {"dim", 0, read_ndim},
+    {"ndimension", 0, read_ndim},
+    {"numel", 0, read_count},
+    {"nelement", 0, read_count},
+    {"element_size", 0, read_itemsize},
+    {"is_contiguous", 0, read_is_contiguous},
+};
+
+/* Put a fact in the place of what the class has by its name. Returns -1 with an exception. */
+static int serve(PyObject *tensor, const char *name, int is_property, Reader read) {
+    PyTypeObject *type = is_property ? property_type : method_type;
+    PyObject *function = PyObject_GetAttrString(tensor, name);
+    Fact *made = function == NULL ? NULL : (Fact *)type->tp_alloc(type, 0);
+    int result = -1;
+    if (made != NULL) {
+        made->base.call = method_call;
+        made->base.function = Py_NewRef(function);
+        made->read = read;
+        result = PyObject_SetAttrString(tensor, name, (PyObject *)made);
+    }
+    Py_XDECREF(made);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* serve_facts(Tensor, Size, the CPU's device) */
+PyObject *serve_facts(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *tensor, *size, *device;
+    if (!PyArg_ParseTuple(args, "O!O!O:serve_facts", &PyType_Type, &tensor, &PyType_Type, &size, &device)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype((PyTypeObject *)size, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "shapes are tuples");
+        return NULL;
+    }
+    size_type = (PyTypeObject *)Py_NewRef(size);
+    cpu = Py_NewRef(device);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        if (serve(tensor, facts[i].name, facts[i].is_property, facts[i].read) < 0) {
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+/* What asks `isinstance(x, property)` means one that has a getter. */
+static PyObject *property_class(PyObject *self, void *closure) {
+    (void)self;
+    (void)closure;
+    return Py_NewRef((PyObject *)&PyProperty_Type);
+}
+
+static PyGetSetDef property_getset[] = {
+    {"__class__", property_class, NULL, NULL, NULL},
+    {"__doc__", NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot property_slots[] = {
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_dealloc, fact_dealloc},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_repr, function_repr},
+    {Py_tp_descr_get, property_get},
+    {Py_tp_descr_set, property_set},
+    {Py_tp_getset, property_getset},
+    {0, NULL},
+};
+
+static PyType_Slot method_slots[] = {
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_dealloc, fact_dealloc},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_setattro, function_setattro},
+    {Py_tp_repr, function_repr},
+    {Py_tp_descr_get, function_bind},
+    {Py_tp_getset, function_getset},
+    {Py_tp_methods, function_methods},
+    {Py_tp_members, function_members},
+    {0, NULL},
+};
+
+static PyType_Spec property_spec = {
+    .name = "opwright._fast.FactProperty",
+    .basicsize = sizeof(Fact),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = property_slots,
+};
+
+static PyType_Spec method_spec = {
+    .name = "opwright._fast.FactMethod",
+    .basicsize = sizeof(Fact),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = method_slots,
+};
+
+/* Make the types of facts, which nobody makes but `serve_facts`. Returns -1 with an exception. */
+int make_fact_types(PyObject *module) {
+    property_getset[1].get = function_getset[1].get;
+    if (PyArray_ImportNumPyAPI() < 0) {
+        return -1;
+    }
+    property_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &property_spec, NULL);
+    method_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &method_spec, NULL);
+    return property_type == NULL || method_type == NULL ? -1 : 0;
+}

@@ -1,0 +1,21 @@
+/* What the core takes of the kernels for ufuncs: loops for dense arrays, and blocks of reduced dtypes. */
+
+#ifndef OPWRIGHT_KERNELS_DENSE_H
+#define OPWRIGHT_KERNELS_DENSE_H
+
+#include <numpy/ndarraytypes.h>
+
+/* Compute so many elements of dense arrays, the result behind the operands. */
+typedef void (*DenseLoop)(char *const *data, npy_intp count);
+
+/* ufuncs.c */
+DenseLoop dense_loop(const char *ufunc, int type);
+
+/* casts.c: half and bfloat16 as float32, and back. */
+typedef struct {
+    DenseLoop widen, narrow;
+} Reduced;
+
+int read_reduced(const PyArray_Descr *dtype, Reduced *reduced);
+
+#endif

@@ -1,0 +1,37 @@
+/* Losses of distances for one type: included with REAL and OF(name). */
+
+#include "sums.h"
+
+/* Losses go a block at a time, which is written, or added up. `d` is the distance. */
+#define LOSS(NAME, ...)                                                                                                \
+    CLONES static void OF(NAME)(void *given) {                                                                         \
+        DistanceJob *job = given;                                                                                      \
+        const REAL at = (REAL)job->at;                                                                                 \
+        REAL found[SUM_BLOCK];                                                                                         \
+        (void)at;                                                                                                      \
+        for (npy_intp start = 0; start < job->count; start += SUM_BLOCK) {                                             \
+            const npy_intp count = job->count - start < SUM_BLOCK ? job->count - start : SUM_BLOCK;                    \
+            const REAL *x = (const REAL *)job->from + start, *target = (const REAL *)job->target + start;              \
+            REAL *out = job->losses == NULL ? found : (REAL *)job->losses + start;                                     \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                          \
+                const REAL d = OF(abs)(x[i] - target[i]);                                                              \
+                out[i] = (__VA_ARGS__);                                                                                \
+            }                                                                                                          \
+            job->total += job->losses == NULL ? OF(sum_row)(out, count) : 0;                                           \
+        }                                                                                                              \
+    }
+
+/* The distance up to `at`; NaN stays. */
+ELEMENT REAL OF(near)(REAL d, REAL at) {
+    return d > at ? at : d;
+}
+
+ELEMENT REAL OF(smooth_loss)(REAL d, REAL at, REAL factor) {
+    const REAL close = OF(near)(d, at);
+    return (d - close) + close * close * factor;
+}
+
+LOSS(squared, d *d)
+LOSS(smooth, OF(smooth_loss)(d, at, (REAL)0.5 / at))
+LOSS(huber, (d - (REAL)0.5 * OF(near)(d, at)) * OF(near)(d, at))
+#undef LOSS

@@ -1,0 +1,102 @@
+/* Running sums and products along the last dimension, and the first elements of sorted rows. */
+
+#include "kernels.h"
+
+#include "loops.h"
+
+/* Elements that are looked through at once for one that comes before those found. */
+#define FIRST_BLOCK 64
+/* So many of a row are found by keeping them in order; more by sorting. */
+#define MOST_FIRST 32
+
+typedef struct {
+    const char *from;
+    char *to;
+    npy_intp rows, count;
+} ScanJob;
+
+typedef struct {
+    const char *from;
+    char *to;
+    int64_t *places;
+    npy_intp rows, count, wanted;
+    int is_largest;
+} FirstJob;
+
+#define REAL float
+#define OF(NAME) NAME##_f32
+#include "scans_loops.h"
+#undef REAL
+#undef OF
+
+#define REAL double
+#define OF(NAME) NAME##_f64
+#include "scans_loops.h"
+#undef REAL
+#undef OF
+
+static const Work total_how[] = {running_total_f32, running_total_f64};
+static const Work product_how[] = {running_product_f32, running_product_f64};
+
+/* Whether a number is the last of the dimensions. */
+static int is_last(PyObject *object, int ndim) {
+    double dim;
+    return ndim > 0 && read_number(object, &dim) && (dim == -1 || dim == ndim - 1);
+}
+
+/* running_total(self, dim, dtype=None, out=None) and running_product along the last dimension. */
+static PyObject *serve_scan(const CompiledKernel *kernel, const KernelCall *call) {
+    if (call->count < 2 || call->count > 4 || call->out != NULL || (call->count == 4 && call->args[3] != Py_None)) {
+        return NULL;
+    }
+    Array *self = plain_floats(call->args[0]);
+    if (self == NULL || !is_last(call->args[1], PyArray_NDIM(self)) || count_of(self) == 0) {
+        return NULL;
+    }
+    Array *result = new_like(self);
+    if (result != NULL) {
+        ScanJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 0, PyArray_DIM(self, PyArray_NDIM(self) - 1)};
+        job.rows = count_of(self) / job.count;
+        do_work(((const Work *)kernel->how)[PyArray_TYPE(self) == NPY_DOUBLE], &job, count_of(self));
+    }
+    return (PyObject *)result;
+}
+
+/* topk(self, k, dim, largest, sorted) of few elements along the last dimension. */
+static PyObject *serve_topk(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double wanted;
+    Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    if (self == NULL || !is_last(call->args[2], PyArray_NDIM(self)) || count_of(self) == 0 ||
+        !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &wanted) || !PyBool_Check(call->args[3])) {
+        return NULL;
+    }
+    int ndim = PyArray_NDIM(self);
+    FirstJob job = {.from = PyArray_BYTES(self), .count = PyArray_DIM(self, ndim - 1), .wanted = (npy_intp)wanted};
+    if (job.wanted < 1 || job.wanted > MOST_FIRST || job.wanted > job.count) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    memcpy(shape, PyArray_DIMS(self), (size_t)ndim * sizeof(npy_intp));
+    shape[ndim - 1] = job.wanted;
+    job.rows = count_of(self) / job.count;
+    job.is_largest = call->args[3] == Py_True;
+    Array *values = new_array(ndim, shape, PyArray_TYPE(self)), *places = new_array(ndim, shape, NPY_INT64);
+    PyObject *results = NULL;
+    if (values != NULL && places != NULL) {
+        job.to = PyArray_BYTES(values);
+        job.places = (int64_t *)PyArray_BYTES(places);
+        do_work(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, count_of(self));
+        results = PyTuple_Pack(2, values, places);
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(places);
+    return results;
+}
+
+const CompiledKernel scan_kernels[] = {
+    {"running_total", serve_scan, total_how, 0},
+    {"running_product", serve_scan, product_how, 0},
+    {"topk", serve_topk, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};

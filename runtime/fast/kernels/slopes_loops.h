@@ -1,0 +1,137 @@
+/* Backward kernels of rows for one type: included with REAL and OF(name), behind sums.h. */
+
+/* The sum of x (y - from) scale, and of x. */
+ELEMENT Sums OF(sums_of_row)(const REAL *x, const REAL *y, npy_intp count, REAL from, REAL scale) {
+    Sums found = {0, 0};
+    for (npy_intp start = 0; start < count; start += SUM_BLOCK) {
+        const npy_intp stop = count - start < SUM_BLOCK ? count : start + SUM_BLOCK;
+        REAL along[COLUMNS] = {0}, plain[COLUMNS] = {0};
+        npy_intp i = start;
+        for (; i + COLUMNS <= stop; i += COLUMNS) {
+            for (int j = 0; j < COLUMNS; j++) {
+                along[j] += x[i + j] * ((y[i + j] - from) * scale);
+                plain[j] += x[i + j];
+            }
+        }
+        for (; i < stop; i++) {
+            along[(i - start) & (COLUMNS - 1)] += x[i] * ((y[i] - from) * scale);
+            plain[(i - start) & (COLUMNS - 1)] += x[i];
+        }
+        found.along += OF(of_columns)(along);
+        found.plain += OF(of_columns)(plain);
+    }
+    return found;
+}
+
+CLONES static void OF(softmax_slope)(void *given) {
+    const SoftmaxJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
+        REAL *out = (REAL *)job->to + row * job->count;
+        const REAL along = (REAL)OF(sums_of_row)(grad, result, job->count, 0, 1).along;
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] = (grad[i] - along) * result[i];
+        }
+    }
+}
+
+CLONES static void OF(log_softmax_slope)(void *given) {
+    const SoftmaxJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
+        REAL *out = (REAL *)job->to + row * job->count;
+        const REAL total = (REAL)OF(sum_row)(grad, job->count);
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            out[i] = grad[i] - OF(exp)(result[i]) * total;
+        }
+    }
+}
+
+/* One row of layer_norm: its normalised elements and its gradients times the weight lie in the scratch row. */
+CLONES static void OF(layer_norm_row)(const LayerNormJob *job, npy_intp row) {
+    const npy_intp count = job->count;
+    const REAL *grad = (const REAL *)job->grad + row * count, *x = (const REAL *)job->from + row * count;
+    const REAL *weight = (const REAL *)job->weight;
+    const REAL mean = ((const REAL *)job->mean)[row], rstd = ((const REAL *)job->rstd)[row];
+    REAL *centred = (REAL *)job->scratch, *scaled = centred + count;
+    REAL *of_weight = (REAL *)job->of_weight, *of_bias = (REAL *)job->of_bias;
+    EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+        centred[i] = (x[i] - mean) * rstd;
+    }
+    for (npy_intp i = 0; of_weight != NULL && i < count; i++) {
+        of_weight[i] += grad[i] * centred[i];
+    }
+    for (npy_intp i = 0; of_bias != NULL && i < count; i++) {
+        of_bias[i] += grad[i];
+    }
+    if (job->to != NULL) {
+        REAL *out = (REAL *)job->to + row * count;
+        for (npy_intp i = 0; weight != NULL && i < count; i++) {
+            scaled[i] = grad[i] * weight[i];
+        }
+        const REAL *slopes = weight == NULL ? grad : scaled;
+        const Sums sums = OF(sums_of_row)(slopes, centred, count, 0, 1);
+        const REAL along = (REAL)(sums.along / (double)count), average = (REAL)(sums.plain / (double)count);
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+            out[i] = ((slopes[i] - average) - centred[i] * along) * rstd;
+        }
+    }
+}
+
+static void OF(layer_norm_slopes)(void *given) {
+    const LayerNormJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        OF(layer_norm_row)(job, row);
+    }
+}
+
+/* One channel of batch_norm: sums over all images first. */
+CLONES static void OF(batch_norm_channel)(const BatchNormJob *job, npy_intp channel) {
+    const npy_intp size = job->size, step = job->channels * size;
+    const REAL *grad = (const REAL *)job->grad + channel * size, *x = (const REAL *)job->from + channel * size;
+    const REAL mean = ((const REAL *)job->mean)[channel], rstd = ((const REAL *)job->rstd)[channel];
+    const REAL factor = job->weight == NULL ? rstd : rstd * ((const REAL *)job->weight)[channel];
+    double along = 0, total = 0;
+    for (npy_intp image = 0; image < job->images; image++) {
+        const Sums sums = OF(sums_of_row)(grad + image * step, x + image * step, size, mean, rstd);
+        along += sums.along;
+        total += sums.plain;
+    }
+    ((REAL *)job->of_weight)[channel] = (REAL)along;
+    ((REAL *)job->of_bias)[channel] = (REAL)total;
+    const double count = (double)(job->images * size);
+    const REAL slope = (REAL)(along / count), average = (REAL)(total / count);
+    for (npy_intp image = 0; job->to != NULL && image < job->images; image++) {
+        const REAL *from = x + image * step, *grads = grad + image * step;
+        REAL *out = (REAL *)job->to + channel * size + image * step;
+        EACH_ALONE for (npy_intp i = 0; i < size; i++) {
+            const REAL moved = (grads[i] - average) - (from[i] - mean) * rstd * slope;
+            out[i] = (job->training ? moved : grads[i]) * factor;
+        }
+    }
+}
+
+static void OF(batch_norm_slopes)(void *given) {
+    const BatchNormJob *job = given;
+    for (npy_intp channel = 0; channel < job->channels; channel++) {
+        OF(batch_norm_channel)(job, channel);
+    }
+}
+
+/* Add what each window's maximum is given at its place. */
+static void OF(max_pool_slope)(void *given) {
+    PoolJob *job = given;
+    for (npy_intp plane = 0; plane < job->planes; plane++) {
+        const REAL *grad = (const REAL *)job->grad + plane * job->windows;
+        const int64_t *places = job->places + plane * job->windows;
+        REAL *out = (REAL *)job->to + plane * job->size;
+        memset(out, 0, (size_t)job->size * sizeof(REAL));
+        for (npy_intp i = 0; i < job->windows; i++) {
+            if ((uint64_t)places[i] >= (uint64_t)job->size) {
+                job->is_out_of_range = 1;
+                return;
+            }
+            out[places[i]] += grad[i];
+        }
+    }
+}

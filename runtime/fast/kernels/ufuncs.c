@@ -1,0 +1,65 @@
+/* Loops in the place of NumPy's that go one element at a time: they give the same to the bit, for dense arrays. */
+
+#include "kernels.h"
+
+#include "loops.h"
+
+#define UNARY(NAME, REAL, RESULT, ...)                                                                                 \
+    CLONES static void NAME(char *const *data, npy_intp count) {                                                       \
+        const REAL *xs = (const REAL *)data[0];                                                                        \
+        RESULT *out = (RESULT *)data[1];                                                                               \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const REAL x = xs[i];                                                                                      \
+            out[i] = (RESULT)(__VA_ARGS__);                                                                            \
+        }                                                                                                              \
+    }
+
+#define BINARY(NAME, REAL, RESULT, ...)                                                                                \
+    CLONES static void NAME(char *const *data, npy_intp count) {                                                       \
+        const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                                           \
+        RESULT *out = (RESULT *)data[2];                                                                               \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const REAL x = xs[i], y = ys[i];                                                                           \
+            out[i] = (RESULT)(__VA_ARGS__);                                                                            \
+        }                                                                                                              \
+    }
+
+#define BOTH(KIND, NAME, RESULT32, RESULT64, ...)                                                                      \
+    KIND(NAME##_f32, float, RESULT32, __VA_ARGS__)                                                                     \
+    KIND(NAME##_f64, double, RESULT64, __VA_ARGS__)
+
+BOTH(UNARY, logical_not, npy_bool, npy_bool, x == 0)
+BOTH(BINARY, logical_and, npy_bool, npy_bool, (x != 0) & (y != 0))
+BOTH(BINARY, logical_or, npy_bool, npy_bool, (x != 0) | (y != 0))
+BOTH(BINARY, logical_xor, npy_bool, npy_bool, (x != 0) ^ (y != 0))
+BINARY(copysign_of_f32, float, float, copysign_f32(x, y))
+BINARY(copysign_of_f64, double, double, copysign_f64(x, y))
+
+/* Of two floats, squares and their sum lose nothing in double that the root would show. */
+ELEMENT float length_f32(float x, float y) {
+    const float found = (float)sqrt((double)x * (double)x + (double)y * (double)y);
+    return abs_f32(x) == INFINITY || abs_f32(y) == INFINITY ? INFINITY : found;
+}
+BINARY(hypot_of_f32, float, float, length_f32(x, y))
+
+static const struct {
+    const char *ufunc;
+    DenseLoop loops[2];
+} dense_loops[] = {
+    {"logical_not", {logical_not_f32, logical_not_f64}},
+    {"logical_and", {logical_and_f32, logical_and_f64}},
+    {"logical_or", {logical_or_f32, logical_or_f64}},
+    {"logical_xor", {logical_xor_f32, logical_xor_f64}},
+    {"copysign", {copysign_of_f32, copysign_of_f64}},
+    {"hypot", {hypot_of_f32, NULL}},
+};
+
+/* Return the loop of our own for a ufunc and a type, or NULL. */
+DenseLoop dense_loop(const char *ufunc, int type) {
+    for (size_t i = 0; i < sizeof dense_loops / sizeof *dense_loops; i++) {
+        if ((type == NPY_FLOAT || type == NPY_DOUBLE) && strcmp(dense_loops[i].ufunc, ufunc) == 0) {
+            return dense_loops[i].loops[type == NPY_DOUBLE];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,58 @@
+"""Calls with views: what brings these up to date, and `mark_view` and `mark_views` as generated kernels call them. The
+compiled core does all that where nothing is out of date (`runtime/fast/refreshing.c`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from opwright.autograd import recording
+from opwright.autograd.nodes import NoHistory
+from opwright.autograd.recording import Kernel, refresh
+from opwright.core import fast
+from opwright.dispatch.signature import Signature
+from opwright.keys import GRAD, INFERENCE, VIEW
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["mark_view", "mark_views", "refreshing"]
+
+
+def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+    """Return a recording kernel for calls with views: these are brought up to date first, and if then no tensor
+    requires grad it is `below` that is called."""
+    is_one = [argument.is_list for argument in signature.tensors] == [False] and signature.tensors[0].position == 0
+    call = _refreshing_one(kernel, below) if is_one else _refreshing_all(kernel, below, signature)
+    if fast is None:
+        return call
+    made: Kernel = fast.Refreshing(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
+    return made
+
+
+def _refreshing_one(kernel: Kernel, below: Kernel) -> Kernel:
+    def call_one(self: Tensor, *args: Any) -> Any:
+        refresh(self)
+        return (below if self.edge is None else kernel)(self, *args)
+
+    return call_one
+
+
+def _refreshing_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+    def call(*args: Any) -> Any:
+        is_recorded = False
+        for position, is_list, *_ in signature.tensors:
+            value = args[position]
+            for tensor in value or () if is_list else (value,):
+                if tensor is not None:
+                    if tensor.keys & VIEW:
+                        refresh(tensor)
+                    is_recorded = is_recorded or tensor.edge is not None
+        return (kernel if is_recorded else below)(*args)
+
+    return call
+
+
+if fast is not None:
+    fast.configure_refreshing(NoHistory, VIEW, GRAD, INFERENCE, "no_grad", "inference_mode", "several")
+
+mark_view: Final[Callable[[Tensor], Tensor]] = recording.mark_view if fast is None else fast.mark_view
+mark_views: Final[Callable[[list[Tensor]], list[Tensor]]] = recording.mark_views if fast is None else fast.mark_views

@@ -1,0 +1,17 @@
+"""`Plan` as generated shims make it of a form that is kept: what the compiled core has in its place, if it runs
+(`runtime/fast/writing.c`), does the same for targets that are as planned."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from opwright.core import fast
+from opwright.plans import plan
+from opwright.plans.forms import Form
+
+__all__ = ["Plan"]
+
+if fast is not None:
+    fast.configure_writing(plan.Plan, plan.cast_operands, Form)
+
+Plan: Final[Any] = plan.Plan if fast is None else fast.WritingPlan

@@ -1,0 +1,5 @@
+"""Functions of signal processing, by the names that `torch.signal` has."""
+
+from opwright.signal import windows
+
+__all__ = ["windows"]

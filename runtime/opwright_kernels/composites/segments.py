@@ -1,0 +1,82 @@
+"""Reductions of the parts of a dimension. They see Tensors of any device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opwright
+from opwright.arrays import layouts
+
+Operand = Any  # a Tensor
+
+_REDUCTIONS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0)} | {
+    "max": ("amax", float("-inf")),
+    "min": ("amin", float("inf")),
+}
+
+
+def segment_reduce(
+    data: Operand,
+    reduce: str,
+    lengths: Operand | None,
+    indices: Operand | None,
+    offsets: Operand | None,
+    axis: int,
+    unsafe: bool,
+    initial: complex | None,
+) -> Operand:
+    """Reduce segments of `axis`, of the given lengths or between offsets; what is in none is left out."""
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"segment_reduce: reduce must be one of {', '.join(_REDUCTIONS)}, but got {reduce!r}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce: exactly one of lengths and offsets must be given")
+    axis = layouts.wrap_dim(axis, data.ndim)
+    starts, ends = _bounds(lengths, offsets, data, axis)
+    name, neutral = _REDUCTIONS[reduce]
+    first = neutral if initial is None else initial
+    return _reduced(data, axis, starts, ends, name, first, mean=reduce == "mean", initial=initial)
+
+
+def _bounds(lengths: Operand | None, offsets: Operand | None, data: Operand, axis: int) -> tuple[Operand, Operand]:
+    """Return where segments begin and end."""
+    aten = opwright.ops.aten
+    given: Operand = lengths if lengths is not None else offsets
+    if given.ndim != axis + 1 or tuple(given.shape[:axis]) != tuple(data.shape[:axis]):
+        raise RuntimeError(
+            f"segment_reduce(): lengths or offsets of shape {list(given.shape)} do not fit data of shape "
+            f"{list(data.shape)} reduced along axis {axis}"
+        )
+    if lengths is not None:
+        ends = aten.cumsum(lengths, -1)
+        return ends - lengths, ends
+    count = given.shape[-1] - 1
+    return aten.narrow(given, -1, 0, count), aten.narrow(given, -1, 1, count)
+
+
+def _reduced(
+    data: Operand,
+    axis: int,
+    starts: Operand,
+    ends: Operand,
+    name: str,
+    first: complex,
+    *,
+    mean: bool,
+    initial: complex | None,
+) -> Operand:
+    aten = opwright.ops.aten
+    count, after = ends.shape[-1], [1] * (data.ndim - axis - 1)
+    places = aten.arange(data.shape[axis], device=data.device)
+    # As many segments end before a place as its own has as its number; what is in none gets a row of its own.
+    owner = aten.sum(aten.unsqueeze(ends, -2) <= aten.unsqueeze(places, -1), -1)
+    index = aten.expand(aten.reshape(owner, [*owner.shape, *after]), data.shape)
+    sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
+    table = aten.scatter_reduce(aten.new_full(data, sizes, first), axis, index, data, name)
+    result = aten.contiguous(aten.narrow(table, axis, 0, count))
+    if not mean:
+        return result
+    lengths = aten.reshape(ends - starts, [*ends.shape, *after])
+    filled = result / aten.to(aten.clamp(lengths, 1), data.dtype)
+    return aten.where(lengths > 0, filled, float("nan") if initial is None else initial)

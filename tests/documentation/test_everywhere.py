@@ -1,0 +1,84 @@
+"""examples/everywhere: each command of its README, and what is said where a framework is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright_codegen.output.doors import FRAMEWORKS
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
+(BLOCK,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+FIRST, *USES = [line.partition("#")[0].strip() for line in BLOCK.splitlines()]
+MARKED = [pytest.param(each, marks=pytest.mark.oracle if each == "torch" else ()) for each in FRAMEWORKS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in a folder of its own, after the first command."""
+    folder = tmp_path_factory.mktemp("example") / "everywhere"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__", "everywhere_ops*"))
+    assert FIRST == "opwright generate"
+    done = run(folder, "-m", "opwright_codegen.cli", "generate")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_readme_has_a_command_for_each_framework() -> None:
+    assert sorted(USES) == sorted(f"python use_{each}.py" for each in ("arrays", *FRAMEWORKS))
+    assert {path.name for path in EXAMPLE.glob("use_*.py")} == {each.removeprefix("python ") for each in USES}
+
+
+def test_arrays_of_numpy(folder: Path) -> None:
+    done = run(folder, "use_arrays.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(", numpy: equal") == 6 and "different" not in done.stdout
+
+
+@pytest.mark.skipif("cupy" not in sys.modules and importlib.util.find_spec("cupy") is None, reason="without CuPy")
+def test_arrays_of_cupy(folder: Path) -> None:
+    """CuPy's where there is a GPU, else those of the stand-in."""
+    tests = str(Path(__file__).parents[1])
+    code = f"import runpy, sys; sys.path.append({tests!r}); import cupy_stand_in; cupy_stand_in.cupy_for_tests(); "
+    done = run(folder, "-c", code + "runpy.run_path('use_arrays.py')")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(", cupy: equal") == 6 and "different" not in done.stdout
+
+
+@pytest.mark.parametrize("framework", MARKED)
+def test_commands(folder: Path, framework: str) -> None:
+    if importlib.util.find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed")
+    done = run(folder, f"use_{framework}.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(": equal") >= 6 and "different" not in done.stdout
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_framework_that_is_missing_is_one_line(folder: Path, framework: str) -> None:
+    hidden = f"import sys; sys.modules[{framework!r}] = None; "
+    done = run(folder, "-c", hidden + f"import everywhere_ops_{framework}")
+    *_, last = done.stderr.splitlines()
+    said = r"opwright\.\S+: \w+ is not installed, and this module gives it operators: pip install \S+"
+    assert done.returncode != 0 and re.fullmatch(said, last), done.stderr
+    assert done.stderr.count("Traceback") == 1
+    assert run(folder, "-c", hidden + "import everywhere_ops").returncode == 0

@@ -1,0 +1,42 @@
+"""docs/jax.md, as a reader would try it, and the example that it names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "jax.md").read_text(encoding="utf-8")
+
+
+def run(folder: Path, *command: str) -> str:
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_page(tmp_path: Path) -> None:
+    for name, text in re.findall(r"^```\w+\n# ([\w.]+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    run(tmp_path, "-m", "opwright_codegen.cli", "generate")
+    (expected,) = re.findall(r"^prints\n\n```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert run(tmp_path, "use.py") == expected
+
+
+def test_the_example(tmp_path: Path) -> None:
+    folder = tmp_path / "everywhere"
+    shutil.copytree(ROOT / "examples" / "everywhere", folder)
+    run(folder, "-m", "opwright_codegen.cli", "generate")
+    printed = run(folder, "use_jax.py")
+    assert printed.count(": equal") == 8 and "different" not in printed
