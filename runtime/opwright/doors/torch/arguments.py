@@ -17,9 +17,23 @@ class Arguments:
     """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
 
     `tensors` are the places of tensors, `lists` those of lists of them; `written` of what is written to.
+    `have_lists`: lists of tensors are taken or returned, which PyTorch's own loop over samples does not know.
+    `may_have_rules`: PyTorch registers no rule for `vmap` where tensors are given by keyword.
     """
 
-    __slots__ = ("_converters", "_count", "_defaults", "_places", "lists", "names", "operator", "tensors", "written")
+    __slots__ = (
+        "_converters",
+        "_count",
+        "_defaults",
+        "_places",
+        "have_lists",
+        "lists",
+        "may_have_rules",
+        "names",
+        "operator",
+        "tensors",
+        "written",
+    )
 
     def __init__(self, operator: Operator, schema: torch.FunctionSchema) -> None:
         self.operator = operator
@@ -34,6 +48,8 @@ class Arguments:
             [place for place, each in enumerate(schema.arguments) if each.alias_info and each.alias_info.is_write]
         )
         tensors = {*self.tensors, *self.lists}
+        self.have_lists = bool(self.lists) or any("List[" in str(each.type) for each in schema.returns)
+        self.may_have_rules = not any(schema.arguments[place].kwarg_only for place in tensors)
         self._converters = tuple(
             [(place, _converter(operator, place, each)) for place, each in enumerate(given) if place not in tensors]
         )

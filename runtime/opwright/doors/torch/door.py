@@ -58,7 +58,6 @@ class Door:
         written = "!" in schema
         self.library.define(schema, tags=self._tags(ours.tags, schema))
         overload = self.overload(name)
-        given = overload._schema.arguments
         arguments = self._arguments[name] = Arguments(ours, overload._schema)
         kernel = kernel_of(arguments)
         self.library.impl(name, kernel, "CPU")
@@ -68,10 +67,9 @@ class Door:
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
         if written:
             register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
-        if batch is None and arguments.lists and not written:
+        if batch is None and arguments.have_lists and not written:
             batch = Looping()
-        # PyTorch registers none for tensors that are given by keyword.
-        if batch is not None and not any(each.kwarg_only and "Tensor" in str(each.type) for each in given):
+        if batch is not None and arguments.may_have_rules:
             torch.library.register_vmap(ours.name, batch.rule_of(overload, arguments), lib=self.library)
         for device, policy in (autocast or {}).items():
             register_autocast(self.library, name, overload, arguments, device, policy)

@@ -78,7 +78,7 @@ class Batch:
 
 
 class Looping:
-    """The family of operators that take lists and have no other: PyTorch itself loops over samples of tensors alone."""
+    """The family of operators that take or return lists and have no other: PyTorch itself loops over tensors alone."""
 
     def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
         """Return the rule: a call for each sample."""
