@@ -85,7 +85,7 @@ def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     """Return what a call, and so many backward passes from its result, gave or raised, in a form that compares."""
     try:
         found = function(*args, **kwargs)
-        if passes and isinstance(found, opwright.Tensor) and found.requires_grad and not _sums_many(found, args):
+        if passes and isinstance(found, opwright.Tensor) and found.requires_grad and not _sums_several(found, args):
             ones = opwright.ones_like(found.detach())
             for left in reversed(range(passes)):
                 found.backward(ones if found.ndim or left else None, retain_graph=left > 0)
@@ -94,10 +94,10 @@ def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return type(error).__name__, str(error)
 
 
-def _sums_many(found: opwright.Tensor, args: tuple[Any, ...]) -> bool:
-    """Whether a gradient is the sum of many numbers, which the core adds in another order than NumPy."""
+def _sums_several(found: opwright.Tensor, args: tuple[Any, ...]) -> bool:
+    """Whether a gradient is the sum of three numbers or more, which the core adds in another order than NumPy."""
     inputs = [each for each in args if isinstance(each, opwright.Tensor) and each.requires_grad]
-    return found.numel() > 8 and any(each.numel() < found.numel() for each in inputs)
+    return found.numel() > 2 and any(each.numel() < found.numel() for each in inputs)
 
 
 def described(found: Any, with_sign: bool = True) -> Any:
