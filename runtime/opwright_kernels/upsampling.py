@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -16,9 +17,12 @@ Array = Any
 Sizes = Sequence[int]
 # For one dimension: which element, and how much of it; None: all.
 Taps = list[tuple[Array, Array | None]]
+Steps = Sequence[tuple[int, Taps]]
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
+# How many elements are made at a time.
+_BLOCK = 1 << 17
 
 
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
@@ -63,12 +67,30 @@ def _resized(
     xp: ModuleType, self: Array, output_size: Sizes, scales: Sequence[float | None], taps: Callable[..., Taps]
 ) -> Array:
     is_last = has_channels_last(self)
-    result = xp.moveaxis(self, 1, -1) if is_last else self
+    images = xp.moveaxis(self, 1, -1) if is_last else self.reshape(-1, *self.shape[2:])
     compute = float64 if self.dtype == float64 else float32
-    sizes = list(enumerate(zip(output_size, scales, strict=True), 1 if is_last else 2))
-    for dim, (size, scale) in reversed(sizes):  # whole rows are taken fastest, and the last steps take the most
-        result = _along(xp, result, dim, taps(result.shape[dim], size, scale, compute))
-    return xp.moveaxis(result, -1, 1) if is_last else result
+    sizes = zip(images.shape[1 : len(output_size) + 1], output_size, scales, strict=True)
+    steps = [(dim, taps(*each, compute)) for dim, each in enumerate(sizes, 1)]
+    steps.reverse()  # whole rows are taken fastest, and the last steps take the most
+    result = _in_blocks(xp, images, (len(images), *output_size, *images.shape[len(output_size) + 1 :]), steps)
+    return xp.moveaxis(result, -1, 1) if is_last else result.reshape(*self.shape[:2], *output_size)
+
+
+def _in_blocks(xp: ModuleType, images: Array, shape: Sizes, steps: Steps) -> Array:
+    """Return all images, of which some are made at a time: each step takes memory."""
+    count = max(1, _BLOCK // max(1, math.prod(shape[1:])))
+    if count >= len(images):
+        return _stepped(xp, images, steps)
+    result = xp.empty(shape, dtype=images.dtype)
+    for start in range(0, len(images), count):
+        result[start : start + count] = _stepped(xp, images[start : start + count], steps)
+    return result
+
+
+def _stepped(xp: ModuleType, images: Array, steps: Steps) -> Array:
+    for dim, taps in steps:
+        images = _along(xp, images, dim, taps)
+    return images
 
 
 def _along(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
