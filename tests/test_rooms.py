@@ -86,6 +86,50 @@ def _graph() -> dict[str, set[str]]:
     return graph
 
 
+def _imports_at_the_top(node: ast.AST) -> Iterator[str]:
+    """The modules, and names in modules, that are imported when the module is."""
+    for part in ast.iter_child_nodes(node):
+        match part:
+            case ast.Import() | ast.ImportFrom():
+                yield from _imports(part)
+            case ast.If(test=ast.Name("TYPE_CHECKING" | "_TYPE_CHECKING")) | ast.FunctionDef():
+                pass
+            case _:
+                yield from _imports_at_the_top(part)
+
+
+def _loaded_with(module: str, tops: dict[str, set[str]], found: set[str]) -> set[str]:
+    """What importing a module imports: packages of what is imported, too."""
+    for name in tops.get(module, ()):
+        for end in [place for place, letter in enumerate(name + ".") if letter == "."]:
+            if name[:end] in tops and name[:end] not in found:
+                found.add(name[:end])
+                _loaded_with(name[:end], tops, found)
+    return found
+
+
+def test_no_other_imports_parts_of_a_package_that_imports_them() -> None:
+    """Note [Packages and their parts]: two threads that import the part and the package first would meet."""
+    files = {
+        ".".join(path.relative_to(RUNTIME.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for name in ("opwright", "opwright_kernels")
+        for path in (RUNTIME.parent / name).rglob("*.py")
+    }
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in files.items()}
+    tops = {module: set(_imports_at_the_top(tree)) for module, tree in trees.items()}
+    at_once = _loaded_with("opwright", tops, {"opwright"})
+    assert len(at_once) > 100
+    later = {module: _loaded_with(module, tops, set()) for module in tops.keys() - at_once}
+    wrong = {
+        f"{module} -> {target}"
+        for module, tree in trees.items()
+        for target in {name.rpartition(".")[0] for name in _imports(tree)}  # (`from package import part` is right)
+        for package in [target.rpartition(".")[0]]
+        if target in later.get(package, ()) and not f"{module}.".startswith(f"{package}.")
+    }
+    assert wrong == set()
+
+
 def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """The sets of files that reach each other (Tarjan's strongly connected components), the largest first."""
     numbers: dict[str, int] = {}

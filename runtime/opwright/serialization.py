@@ -108,6 +108,6 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
 
 def _moved(value: Any, device: Any) -> Any:
     from opwright.tensors.tensor import Tensor
-    from opwright.utils._pytree import tree_map
+    from opwright.utils import _pytree
 
-    return tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, value)
+    return _pytree.tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, value)

@@ -67,9 +67,9 @@ class _Tools:
 
     @property
     def opcheck(self) -> Callable[..., Any]:
-        from opwright.testing.checking import opcheck
+        from opwright.testing import checking
 
-        return opcheck
+        return checking.opcheck
 
     def allow_mutation(self) -> AbstractContextManager[Any]:
         from opwright.utils.originals import allow_mutation

@@ -7,9 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
+import opwright
 from opwright.arrays import generator
 from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.generator import Generator
+from opwright.arrays.generator import _STATE, Generator
 
 
 def test_seeds() -> None:
@@ -31,6 +32,23 @@ def test_state_continues_the_stream_with_its_cached_sample() -> None:
     assert np.array_equal(pickled.normal(4), expected)
     with pytest.raises(RuntimeError, match="5056 bytes"):
         first.set_state(np.zeros(10, np.uint8))
+
+
+@pytest.mark.parametrize("changed", [("left", 0), ("left", 626), ("left", -(2**31)), ("seeded", 0), ("next", 2**63)])
+def test_a_state_that_no_generator_has_is_refused_and_changes_nothing(changed: tuple[str, int]) -> None:
+    own = Generator().manual_seed(3)
+    own.normal(3)
+    before = own.get_state()
+    state = Generator().manual_seed(4).get_state()
+    state.view(_STATE)[changed[0]] = changed[1]
+    with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
+        own.set_state(state)
+    assert np.array_equal(own.get_state(), before)
+    with pytest.raises(RuntimeError, match="Invalid mt19937 state"), opwright.random.fork_rng():
+        opwright.set_rng_state(opwright.from_numpy(state))
+    make, (device, _) = own.__reduce__()
+    with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
+        make(device, state)
 
 
 def test_default_generators_follow_manual_seed() -> None:

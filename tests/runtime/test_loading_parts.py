@@ -91,6 +91,14 @@ print(json.dumps([len(found), len(set(found)), found[0][0] is found[0][1] is fou
 """) == [8, 1, True]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_threads_that_load_rooms_at_once_meet_no_deadlock(seed: int) -> None:
+    """Note [Packages and their parts]."""
+    program = Path(__file__).with_name("first_imports.py")
+    run = subprocess.run([sys.executable, program, str(seed)], capture_output=True, text=True, check=False)
+    assert run.stdout.endswith("first calls\n"), run.stderr
+
+
 def test_an_overload_that_was_defined_before_is_not_hidden() -> None:
     """The generated function for a name does not know it: calls of the packet look at all overloads."""
     found = told("""

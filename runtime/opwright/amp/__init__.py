@@ -14,9 +14,17 @@ A kernel at the key Autocast casts and goes on without that key:
 Semantics: `torch.amp` and `at::autocast` of PyTorch.
 """
 
-from opwright.amp.casts import cached_cast, promote_type
-from opwright.amp.custom_functions import custom_bwd, custom_fwd
-from opwright.amp.regions import autocast
-from opwright.amp.settings import is_autocast_available
+from typing import TYPE_CHECKING
+
+from opwright.locks.packages import names_of_parts
+
+if TYPE_CHECKING:
+    from opwright.amp.casts import cached_cast, promote_type
+    from opwright.amp.custom_functions import custom_bwd, custom_fwd
+    from opwright.amp.regions import autocast
+    from opwright.amp.settings import is_autocast_available
 
 __all__ = ["autocast", "cached_cast", "custom_bwd", "custom_fwd", "is_autocast_available", "promote_type"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_of_parts(__name__, __all__, "casts", "custom_functions", "regions", "settings")

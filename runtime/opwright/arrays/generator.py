@@ -90,10 +90,17 @@ class Generator:
         if data.dtype != np.uint8 or data.size != _STATE.itemsize:
             raise RuntimeError(f"Expected a state of {_STATE.itemsize} bytes (uint8), got {data.size} of {data.dtype}")
         given = data.reshape(-1).view(_STATE)[0]
+        left, following = int(given["left"]), int(given["next"])
+        place = _KEY_WORDS + 1 - left
+        if not given["seeded"] or not 1 <= left <= _KEY_WORDS or following not in (place, place % _KEY_WORDS):
+            raise RuntimeError(
+                f"Invalid mt19937 state: seeded={given['seeded']}, left={left}, next={following}; a generator has "
+                f"seeded=1, left of 1 to {_KEY_WORDS}, and next={_KEY_WORDS + 1} - left"
+            )
         with self._lock:
             self._seed = int(given["seed"])
             self._next_normal = float(given["y"]) if given["valid"] else None
-            self._set_words(given["words"], 625 - int(given["left"]))
+            self._set_words(given["words"], place)
         return self
 
     def clone_state(self) -> Generator:

@@ -13,9 +13,9 @@ __all__ = ["rendered_stub"]
 
 def rendered_stub(operator: Operator) -> Callable[..., Any]:
     """Return a stub of an operator that a Library defines, whose calls were bound by the runtime until then."""
-    from opwright.library.custom_ops.code import code_of  # which imports libraries
+    from opwright.library.custom_ops import code  # which imports libraries
 
-    stub: Any = code_of(operator.declaration).stub_of(operator)
+    stub: Any = code.code_of(operator.declaration).stub_of(operator)
     stub.__name__ = stub.__qualname__ = operator.base
     signature = operator.signature
     for name, default in (stub.__kwdefaults__ or {}).items():

@@ -7,48 +7,47 @@ are in `opwright_kernels.rules`, and are names of this module, too.
 
 import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from opwright.missing import missing_attribute
-from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
-from opwright.rules.joining import cat, stack
-from opwright.rules.pointwise import (
-    clamped,
-    complex_of,
-    divided,
-    masked,
-    membership,
-    pointwise,
-    pointwise_with,
-    polygamma,
-    power_of_number,
-    power_to_number,
-    same_dtypes,
-    scaled,
-    where,
-)
-from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
-from opwright.rules.rearranging import (
-    block_diagonal,
-    channels_from_pixels,
-    diagonal_overlaid,
-    flipped,
-    narrowed,
-    pixels_from_channels,
-    repeated,
-    rolled,
-    rotated,
-    selection_overlaid,
-    shuffled,
-    slice_overlaid,
-    triangle,
-    triangle_indices,
-    with_diagonal,
-)
-from opwright.rules.reductions import norm, reduce, scan
+from opwright.locks.packages import PackageOfFunctions, names_of_parts
 
 if TYPE_CHECKING:
+    from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
+    from opwright.rules.joining import cat, stack
+    from opwright.rules.pointwise import (
+        clamped,
+        complex_of,
+        divided,
+        masked,
+        membership,
+        pointwise,
+        pointwise_with,
+        polygamma,
+        power_of_number,
+        power_to_number,
+        same_dtypes,
+        scaled,
+        where,
+    )
+    from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
+    from opwright.rules.rearranging import (
+        block_diagonal,
+        channels_from_pixels,
+        diagonal_overlaid,
+        flipped,
+        narrowed,
+        pixels_from_channels,
+        repeated,
+        rolled,
+        rotated,
+        selection_overlaid,
+        shuffled,
+        slice_overlaid,
+        triangle,
+        triangle_indices,
+        with_diagonal,
+    )
+    from opwright.rules.reductions import norm, reduce, scan
     from opwright_kernels.rules import *  # noqa: F403
 
 __all__ = [
@@ -103,25 +102,21 @@ __all__ = [
     "with_diagonal",
 ]
 
+_find, _ = names_of_parts(
+    __name__, __all__, "factories", "joining", "pointwise", "products", "rearranging", "reductions"
+)
+
 
 def __getattr__(name: str) -> Any:
-    families = import_module("opwright_kernels.rules")
-    if name not in families.__all__:
-        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __dir__())
-    found = globals()[name] = getattr(families, name)
+    families = import_module("opwright_kernels.rules").__all__
+    if name not in families:
+        return _find(name)
+    found = globals()[name] = getattr(import_module("opwright_kernels.rules"), name)
     return found
-
-
-class _Rules(ModuleType):
-    """The module, whose functions are not hidden by modules of their names (`import opwright.rules.embedding`)."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not isinstance(value, ModuleType) or name not in import_module("opwright_kernels.rules").__all__:
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Rules
 
 
 def __dir__() -> list[str]:
     return sorted([*__all__, *import_module("opwright_kernels.rules").__all__])
+
+
+sys.modules[__name__].__class__ = PackageOfFunctions

@@ -5,6 +5,8 @@ The numbers themselves, and the questions to ask of sizes, are in `opwright.arra
 imported when the first ShapeEnv is made.
 """
 
+from typing import TYPE_CHECKING
+
 from opwright.arrays.sizes import (
     SymBool,
     SymFloat,
@@ -24,8 +26,11 @@ from opwright.arrays.sizes import (
     sym_sum,
 )
 from opwright.errors import GuardOnDataDependentError
-from opwright.symbolic.locations import Location
-from opwright.symbolic.shape_env import DeferredAssertion, Guard, ShapeEnv
+from opwright.locks.packages import names_of_parts
+
+if TYPE_CHECKING:
+    from opwright.symbolic.locations import Location
+    from opwright.symbolic.shape_env import DeferredAssertion, Guard, ShapeEnv
 
 __all__ = [
     "DeferredAssertion",
@@ -50,3 +55,6 @@ __all__ = [
     "sym_sqrt",
     "sym_sum",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_of_parts(__name__, __all__, "locations", "shape_env")

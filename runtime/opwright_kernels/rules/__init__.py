@@ -3,79 +3,94 @@
 Those that operators of many kinds share are in `opwright.rules`.
 """
 
-from opwright_kernels.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
-from opwright_kernels.rules.bags import alignment_gradients, alignments, bags, pair_distances
-from opwright_kernels.rules.convolution import convolution
-from opwright_kernels.rules.dropout import dropout_mask, native_dropout
-from opwright_kernels.rules.embedding import embedding, embedding_renorm
-from opwright_kernels.rules.factors import exponentials, ldl_solution, lu_unpacked, reflected_matrices, reflections
-from opwright_kernels.rules.indexing import (
-    expand_masks,
-    first_positions,
-    gather,
-    index,
-    index_select,
-    positions_of,
-    put_at,
-)
-from opwright_kernels.rules.linear_algebra import (
-    coefficients,
-    decomposed,
-    hermitian_values,
-    lu_factors,
-    lu_parts,
-    lu_solution,
-    not_computed,
-    qr,
-    solution,
-    svd,
-)
-from opwright_kernels.rules.losses import (
-    binary_loss,
-    class_loss,
-    huber_loss,
-    image_class_loss,
-    loss,
-    margin_loss,
-    multilabel_loss,
-    multilabel_marks,
-    smooth_l1_loss,
-)
-from opwright_kernels.rules.normalization import (
-    batch_norm,
-    batch_norm_statistics,
-    group_norm,
-    group_norm_statistics,
-    layer_norm,
-    layer_norm_statistics,
-    normalized,
-)
-from opwright_kernels.rules.padding import padded, reflected, replicated
-from opwright_kernels.rules.random import (
-    bernoulli,
-    binomial,
-    geometric,
-    integers,
-    multinomial,
-    normal,
-    permutation,
-    positive,
-    uniform,
-)
-from opwright_kernels.rules.scattering import (
-    index_copied,
-    index_filled,
-    index_written,
-    masked_scattered,
-    put,
-    scattered,
-    taken,
-)
-from opwright_kernels.rules.sorting import bucketize, grid_counts, histc, histogram, kthvalue, searchsorted, sort, topk
-from opwright_kernels.rules.spectra import real_of_spectrum, spectrum, spectrum_of_real
-from opwright_kernels.rules.unpooling import fractional_pool, unpool
-from opwright_kernels.rules.upsampling import upsample
-from opwright_kernels.rules.windows import adaptive_pool, col2im, im2col, pool
+import sys
+from typing import TYPE_CHECKING
+
+from opwright.locks.packages import PackageOfFunctions, names_of_parts
+
+if TYPE_CHECKING:
+    from opwright_kernels.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
+    from opwright_kernels.rules.bags import alignment_gradients, alignments, bags, pair_distances
+    from opwright_kernels.rules.convolution import convolution
+    from opwright_kernels.rules.dropout import dropout_mask, native_dropout
+    from opwright_kernels.rules.embedding import embedding, embedding_renorm
+    from opwright_kernels.rules.factors import exponentials, ldl_solution, lu_unpacked, reflected_matrices, reflections
+    from opwright_kernels.rules.indexing import (
+        expand_masks,
+        first_positions,
+        gather,
+        index,
+        index_select,
+        positions_of,
+        put_at,
+    )
+    from opwright_kernels.rules.linear_algebra import (
+        coefficients,
+        decomposed,
+        hermitian_values,
+        lu_factors,
+        lu_parts,
+        lu_solution,
+        not_computed,
+        qr,
+        solution,
+        svd,
+    )
+    from opwright_kernels.rules.losses import (
+        binary_loss,
+        class_loss,
+        huber_loss,
+        image_class_loss,
+        loss,
+        margin_loss,
+        multilabel_loss,
+        multilabel_marks,
+        smooth_l1_loss,
+    )
+    from opwright_kernels.rules.normalization import (
+        batch_norm,
+        batch_norm_statistics,
+        group_norm,
+        group_norm_statistics,
+        layer_norm,
+        layer_norm_statistics,
+        normalized,
+    )
+    from opwright_kernels.rules.padding import padded, reflected, replicated
+    from opwright_kernels.rules.random import (
+        bernoulli,
+        binomial,
+        geometric,
+        integers,
+        multinomial,
+        normal,
+        permutation,
+        positive,
+        uniform,
+    )
+    from opwright_kernels.rules.scattering import (
+        index_copied,
+        index_filled,
+        index_written,
+        masked_scattered,
+        put,
+        scattered,
+        taken,
+    )
+    from opwright_kernels.rules.sorting import (
+        bucketize,
+        grid_counts,
+        histc,
+        histogram,
+        kthvalue,
+        searchsorted,
+        sort,
+        topk,
+    )
+    from opwright_kernels.rules.spectra import real_of_spectrum, spectrum, spectrum_of_real
+    from opwright_kernels.rules.unpooling import fractional_pool, unpool
+    from opwright_kernels.rules.upsampling import upsample
+    from opwright_kernels.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
@@ -170,3 +185,27 @@ __all__ = [
     "unpool",
     "upsample",
 ]
+
+_PARTS = (
+    "activations",
+    "bags",
+    "convolution",
+    "dropout",
+    "embedding",
+    "factors",
+    "indexing",
+    "linear_algebra",
+    "losses",
+    "normalization",
+    "padding",
+    "random",
+    "scattering",
+    "sorting",
+    "spectra",
+    "unpooling",
+    "upsampling",
+    "windows",
+)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_of_parts(__name__, __all__, *_PARTS)
+sys.modules[__name__].__class__ = PackageOfFunctions
