@@ -39,7 +39,7 @@ def paired(words: Values) -> Values:
 
 @compiled
 def box_muller(numbers: Values, mean: float, std: float) -> Values:
-    """Make normal numbers of numbers in [0, 1), in place, by blocks of 16: radii of the first 8, angles of the others."""
+    """Make normal numbers of those in [0, 1), in place, by blocks of 16: radii of the first 8, angles of the rest."""
     compute = numbers.dtype.type
     blocks = numbers.reshape(-1, 2, 8)
     radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
