@@ -268,7 +268,7 @@ def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bo
     order of the first leading minor that is not positive-definite."""
     matrices = self.conj().swapaxes(-1, -2) if upper else self
     is_lapack = xp is np and lapack.serves(matrices)
-    lower = lapack.cholesky(matrices) if is_lapack else _attempt(xp, xp.linalg.cholesky, matrices)
+    lower = lapack.factor_definite(matrices) if is_lapack else _attempt(xp, xp.linalg.cholesky, matrices)
     if lower is not None:
         info = xp.zeros(self.shape[:-2], "int32")
     else:

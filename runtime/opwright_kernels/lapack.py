@@ -99,7 +99,7 @@ def inverse(factors: Array, pivots: Array) -> Array:
     return result.swapaxes(-1, -2)
 
 
-def cholesky(A: Array) -> Array | None:
+def factor_definite(A: Array) -> Array | None:
     """Return L with A = L @ L.mH from the lower triangle of A; None where a matrix is not positive-definite."""
     turned = _by_columns(A)
     info = _integer()(0)
