@@ -242,6 +242,13 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
     return 1;
 }
 
+/* Forget floating-point errors, which takes longer than to ask for them. */
+static void forget_errors(void) {
+    if (fetestexcept(FP_ERRORS)) {
+        feclearexcept(FP_ERRORS);
+    }
+}
+
 /* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */
 static int run_reduced(ReducedCall *job, npy_intp count) {
     float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
@@ -254,7 +261,7 @@ static int run_reduced(ReducedCall *job, npy_intp count) {
             job->call.data[i] = (char *)rows[i];
         }
         job->call.data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
-        feclearexcept(FP_ERRORS);
+        forget_errors();
         call_loop(job->loops, &job->call, size);
         errors |= fetestexcept(FP_ERRORS);
         if (!job->is_truth) {
@@ -262,7 +269,7 @@ static int run_reduced(ReducedCall *job, npy_intp count) {
             job->reduced.narrow(cast, size);
         }
     }
-    feclearexcept(FP_ERRORS);
+    forget_errors();
     return errors;
 }
 

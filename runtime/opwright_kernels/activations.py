@@ -121,6 +121,7 @@ def _fill_softplus(xp: ModuleType, x: Array, out: Array, beta: complex, threshol
     xp.copyto(out, x, where=is_linear)
 
 
+@compiled
 def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     """Return log(1 / (1 + exp(-self))), and exp(-|self|), which its gradient needs."""
     buffer = xp.abs(self, out=xp.empty_like(self))

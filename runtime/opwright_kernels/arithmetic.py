@@ -104,11 +104,17 @@ def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | Non
     if exponent == 2:
         return xp.multiply(self, self, out=out)
     if exponent == 3 and self.dtype.kind == "f":
-        return filled_in_blocks(xp, _fill_cube, self, out)
+        return cube(xp, self, out)
     if exponent in (0.5, -0.5) and self.dtype.kind in "fc":
         root = xp.sqrt(self, out=out)
         return root if exponent == 0.5 else xp.true_divide(1, root, out=out)
     return xp.power(self, exponent, out=out)
+
+
+@compiled
+def cube(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """Return the third power of real numbers."""
+    return filled_in_blocks(xp, _fill_cube, self, out)
 
 
 def _fill_cube(xp: ModuleType, x: Array, out: Array) -> None:

@@ -69,6 +69,11 @@ def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
 
 def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
     """Return the inverses, and 0 or the place of the first zero on the diagonal of U (`linalg_inv_ex`)."""
+    if xp is np and lapack.serves(A):
+        factors, pivots = lapack.factor(A)
+        info = elimination.first_zero(xp, factors)
+        if not info.any():
+            return lapack.inverse(factors, pivots), info
     transposed = _attempt(xp, xp.linalg.inv, A.swapaxes(-1, -2))  # so that the result has the strides of LAPACK's
     if transposed is not None:
         return transposed.swapaxes(-1, -2), xp.zeros(A.shape[:-2], "int32")
@@ -262,7 +267,8 @@ def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bo
     """Return L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A (`linalg_cholesky_ex`); and 0, or the
     order of the first leading minor that is not positive-definite."""
     matrices = self.conj().swapaxes(-1, -2) if upper else self
-    lower = _attempt(xp, xp.linalg.cholesky, matrices)
+    is_lapack = xp is np and lapack.serves(matrices)
+    lower = lapack.factor_definite(matrices) if is_lapack else _attempt(xp, xp.linalg.cholesky, matrices)
     if lower is not None:
         info = xp.zeros(self.shape[:-2], "int32")
     else:

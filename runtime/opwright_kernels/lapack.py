@@ -1,4 +1,4 @@
-"""LU and triangular systems by the LAPACK that NumPy computes with.
+"""LU, inverses, Cholesky factors and triangular systems by the LAPACK that NumPy computes with.
 
 NumPy has no names for these routines of it, so they are looked up in the library by theirs; where they are not found,
 `serves` says no, and `elimination` does the work.
@@ -18,12 +18,16 @@ import numpy as np
 from numpy.linalg import _umath_linalg
 
 from opwright.arrays import layouts
+from opwright_kernels.rearranging import upper_triangle
 
 Array = Any
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 # How builds of OpenBLAS and LAPACK spell a routine; those with 64 have integers of 64 bits.
 _SPELLINGS = ("scipy_{}_64_", "scipy_{}_", "{}_64_", "{}64_", "{}_")
+_ROUTINES = ("dgetrf", "dgetrs", "dgetri", "dpotrf", "dtrsm")
+# Columns that an inverse is computed of at once.
+_BLOCK = 64
 # Elimination serves all matrices of a batch at once, so it wins for many small ones: so many for each column.
 _MATRICES_PER_COLUMN = 12
 
@@ -36,7 +40,7 @@ def _spelling() -> tuple[Any, str, Any] | None:
     except OSError:
         return None
     for spelling in _SPELLINGS:
-        if all(hasattr(library, spelling.format(name)) for name in ("dgetrf", "dgetrs", "dtrsm")):
+        if all(hasattr(library, spelling.format(name)) for name in _ROUTINES):
             return library, spelling, ctypes.c_int64 if "64" in spelling else ctypes.c_int32
     return None
 
@@ -82,6 +86,30 @@ def solve(factors: Array, pivots: Array, B: Array, transposed: bool) -> Array:
     for matrix, pivot, right in _addresses(np.ascontiguousarray(matrices), np.ascontiguousarray(swaps), result):
         routine(way, n, columns, matrix, n, pivot, right, n, info)
     return result.swapaxes(-1, -2)
+
+
+def inverse(factors: Array, pivots: Array) -> Array:
+    """Return the inverse of A from what `factor` gives for A, which has no zero on the diagonal of U."""
+    result = _by_columns(factors)
+    work = np.empty(_BLOCK * factors.shape[-1], factors.dtype)
+    n, size, info = _integers(factors.shape[-1], work.size, 0)
+    routine, space = _routine(_LETTERS[factors.dtype.char], "getri"), ctypes.c_void_p(work.ctypes.data)
+    for matrix, pivot in _addresses(result, pivots.astype(_integer())):
+        routine(n, matrix, n, pivot, space, size, info)
+    return result.swapaxes(-1, -2)
+
+
+def factor_definite(A: Array) -> Array | None:
+    """Return L with A = L @ L.mH from the lower triangle of A; None where a matrix is not positive-definite."""
+    turned = _by_columns(A)
+    info = _integer()(0)
+    (n,) = _integers(A.shape[-1])
+    routine = _routine(_LETTERS[A.dtype.char], "potrf")
+    for (matrix,) in _addresses(turned):
+        routine(b"L", n, matrix, n, ctypes.byref(info))
+        if info.value:
+            return None
+    return upper_triangle(np, turned, 0).swapaxes(-1, -2)
 
 
 def solve_triangle(A: Array, B: Array, upper: bool, unit: bool) -> Array:

@@ -28,7 +28,11 @@ def uniform(
     if self.dtype in COMPLEX:
         parts = source.uniform(2 * self.size, to_real(self.dtype), from_, to)
         return placed(xp, self, parts.view(self.dtype), out)
-    return placed(xp, self, source.uniform(self.size, self.dtype, from_, to), out)
+    target = new_or(xp, self, out)
+    if _is_drawn_to(target):
+        source.uniform(self.size, self.dtype, from_, to, target.reshape(-1))
+        return target
+    return placed(xp, self, source.uniform(self.size, self.dtype, from_, to), target)
 
 
 def normal(
@@ -40,6 +44,9 @@ def normal(
         parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
         return placed(xp, self, parts.view(self.dtype), out)
     target = new_or(xp, self, out)
+    if _is_drawn_to(target):
+        source.normal(self.size, self.dtype, mean, std, target.reshape(-1))
+        return target
     if target.flags.c_contiguous:
         return placed(xp, self, source.normal(self.size, self.dtype, mean, std), target)
     # Where the elements have gaps PyTorch draws them one by one, as it does for fewer than 16.
@@ -100,8 +107,13 @@ def host(xp: ModuleType, array: Array) -> Host:
 def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
     """Return the values, one after another in the order in which TensorIterator visits the elements: that of memory."""
     target = new_or(xp, self, out)
-    target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype), target))
+    target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype, copy=False), target))
     return target
+
+
+def _is_drawn_to(target: Array) -> bool:
+    """Whether numbers can be drawn into the memory of an array itself."""
+    return type(target) is np.ndarray and target.dtype in (float32, float64) and target.flags.c_contiguous
 
 
 def _in_memory_order(values: Host, like: Array) -> Host:

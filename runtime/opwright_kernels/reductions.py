@@ -39,6 +39,18 @@ def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = No
 
 
 @compiled
+def whole_total(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
+    """Return the sum of all elements."""
+    return self.sum()
+
+
+@compiled
+def whole_average(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
+    """Return the sum of all elements divided by their number."""
+    return self.mean()
+
+
+@compiled
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the product over `dim`."""
     return self.prod(axis=axes(dim, self.ndim), keepdims=keepdim)

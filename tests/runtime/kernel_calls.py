@@ -43,7 +43,7 @@ def _slope(*numbers: Any) -> list[Make]:
 # What is given to each kernel: `x()` is an operand.
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
-    **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle"), _one()),
+    **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle", "cube"), _one()),
     "logit": _one(None) + _one(0.1) + _one(0.75),
     "elu": _one(1.0, 1.0, 1.0) + _one(1.5, 1.1, 0.7) + _one(2, 3, 1),
     "leaky_relu": _one(0.01) + _one(-0.5) + _one(2),
@@ -209,7 +209,10 @@ SHAPED: dict[str, list[Make]] = {
     "largest": _reduced(),
     "logsumexp": _reduced(),
     "product": _reduced(),
-    "whole_product": [lambda x: (np, x(4, 1500)), lambda x: (np, x(37))],
+    **dict.fromkeys(
+        ("whole_total", "whole_average", "whole_product", "log_sigmoid"),
+        [lambda x: (np, x(4, 1500)), lambda x: (np, x(37))],
+    ),
     "number_of_nonzero": [lambda x: (np, np.trunc(x(9, 5000)), None), lambda x: (np, np.trunc(x(9, 50)), [-1])],
     "running_total": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],
     "running_product": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],

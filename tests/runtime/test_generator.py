@@ -23,6 +23,15 @@ def test_seeds() -> None:
         first.manual_seed(2**64)
 
 
+def test_words_are_those_of_numpy() -> None:
+    """However many are drawn at once."""
+    ours, theirs = Generator().manual_seed(7), np.random.RandomState(7)
+    for count in (1, 622, 2, 700, 1249, 0, 3):
+        assert np.array_equal(ours.raw32(count), theirs.randint(0, 2**32, count, np.uint32))
+    words = theirs.randint(0, 2**32, 2000, np.uint32)
+    assert np.array_equal(ours.uniform(2000), (words % 2**24) / np.float32(2**24))
+
+
 def test_state_continues_the_stream_with_its_cached_sample() -> None:
     first = Generator().manual_seed(3)
     first.normal(3)  # an odd number: one sample is kept back

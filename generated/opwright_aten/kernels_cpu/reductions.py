@@ -11,27 +11,23 @@ from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_r
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
 
-sum_default_forms = KnownForms("TV", np.ndarray.sum, (0,))
+sum_default_forms = KnownForms("TV", reductions_kernels.whole_total, (-1, 0, 1))
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, dtype)
-        form = sum_default_forms.get(key)
-        if form is None:
-            form = sum_default_forms.learn(
-                key,
-                rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, self_.sum(), self_)
-    except Exception as error:
-        name_kernel(error, "aten::sum", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = sum_default_forms.get(key)
+    if form is None:
+        form = sum_default_forms.learn(
+            key,
+            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, reductions_kernels.whole_total(np, self_, dtype), self_)
 
 
 sum_dim_IntList_forms = KnownForms("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3))
@@ -91,27 +87,23 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
     return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
 
 
-mean_default_forms = KnownForms("TV", np.ndarray.mean, (0,))
+mean_default_forms = KnownForms("TV", reductions_kernels.whole_average, (-1, 0, 1))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, dtype)
-        form = mean_default_forms.get(key)
-        if form is None:
-            form = mean_default_forms.learn(
-                key,
-                rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, self_.mean(), self_)
-    except Exception as error:
-        name_kernel(error, "aten::mean", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = mean_default_forms.get(key)
+    if form is None:
+        form = mean_default_forms.learn(
+            key,
+            rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, reductions_kernels.whole_average(np, self_, dtype), self_)
 
 
 mean_dtype_out_forms = KnownForms()
@@ -119,22 +111,18 @@ mean_dtype_out_forms = KnownForms()
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, dtype)
-        form = mean_dtype_out_forms.get(key)
-        if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
-            mean_dtype_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.mean(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mean.dtype_out", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = mean_dtype_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
+        mean_dtype_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_average(np, self_, dtype), target)
+    return out
 
 
 mean_dim_forms = KnownForms("TIVV", reductions_kernels.average, (-1, 0, 1, 2, 3))
@@ -954,22 +942,18 @@ sum_out_forms = KnownForms()
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, dtype)
-        form = sum_out_forms.get(key)
-        if form is None:
-            plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-            sum_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.sum(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::sum.out", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = sum_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+        sum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_total(np, self_, dtype), target)
+    return out
 
 
 sum_IntList_out_forms = KnownForms()

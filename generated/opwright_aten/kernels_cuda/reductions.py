@@ -14,13 +14,9 @@ from opwright_kernels import scans as scans_kernels
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-        (self_,) = plan.operands
-        return new_result(plan, self_.sum())
-    except Exception as error:
-        name_kernel(error, "aten::sum", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.whole_total(cp, self_, dtype))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -46,26 +42,18 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-        (self_,) = plan.operands
-        return new_result(plan, self_.mean())
-    except Exception as error:
-        name_kernel(error, "aten::mean", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.whole_average(cp, self_, dtype))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.mean(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mean.dtype_out", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_average(cp, self_, dtype), target)
+    return out
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -488,15 +476,11 @@ def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tenso
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    try:
-        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(self_.sum(), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::sum.out", "CUDA")
-        raise
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_total(cp, self_, dtype), target)
+    return out
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)

@@ -49,7 +49,33 @@ BY_PROCESSOR static void narrow_half_in_eights(char *const *data, npy_intp count
     narrow_half(rest, count - whole);
 }
 
+#define BY_WIDE_PROCESSOR __attribute__((target("avx512f")))
+
+BY_WIDE_PROCESSOR static void widen_half_in_sixteens(char *const *data, npy_intp count) {
+    const npy_intp whole = count - count % 16;
+    for (npy_intp i = 0; i < whole; i += 16) {
+        const __m256i halves = _mm256_loadu_si256((const __m256i *)((const uint16_t *)data[0] + i));
+        _mm512_storeu_ps((float *)data[1] + i, _mm512_cvtph_ps(halves));
+    }
+    char *const rest[2] = {data[0] + 2 * whole, data[1] + 4 * whole};
+    widen_half(rest, count - whole);
+}
+
+BY_WIDE_PROCESSOR static void narrow_half_in_sixteens(char *const *data, npy_intp count) {
+    const npy_intp whole = count - count % 16;
+    for (npy_intp i = 0; i < whole; i += 16) {
+        const __m512 numbers = _mm512_loadu_ps((const float *)data[0] + i);
+        const __m256i halves = _mm512_cvtps_ph(numbers, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm256_storeu_si256((__m256i *)((uint16_t *)data[1] + i), halves);
+    }
+    char *const rest[2] = {data[0] + 4 * whole, data[1] + 2 * whole};
+    narrow_half(rest, count - whole);
+}
+
 static DenseLoop half_cast(int is_widened) {
+    if (__builtin_cpu_supports("avx512f")) {
+        return is_widened ? widen_half_in_sixteens : narrow_half_in_sixteens;
+    }
     if (__builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c")) {
         return is_widened ? widen_half_in_eights : narrow_half_in_eights;
     }

@@ -48,6 +48,49 @@ static inline double own_lgamma_f64(double x) {
     return lgamma_r(x, &sign);
 }
 
+/* Whether lgamma is libm's to compute: of double, and of what is not above zero. */
+ELEMENT int is_hard_lgamma_f64(double x) { return x == x || x != x; }
+ELEMENT int is_hard_lgamma_f32(float x) { return !(x > 0.0f); }
+ELEMENT double short_lgamma_f64(double x) { return x; }
+
+/* lgamma of float, in as many digits as that has: (y - 1) (y - 2) times a quotient below 3, another up to 8, and
+ * Stirling's series from there on, of y = x + 1 where x is below a half. All of them divide once. */
+ELEMENT float short_lgamma_f32(float x) {
+    const double wide = (double)x, logarithm = log_f64(wide);
+    const int is_low = wide < 0.5;
+    const double y = is_low ? wide + 1.0 : wide;
+    const int is_near = y < 3.0, is_far = y >= 8.0;
+    const double t = y - 0.5, u = y - 3.0;
+    double near = 0.00030114762928240216;
+    near = near * t + 0.058380760783318504;
+    near = near * t + 0.710402495070657;
+    near = near * t + 2.2447524910394705;
+    near = near * t + 2.370009863588301;
+    near = (near * t + 0.7631532515020231) * ((y - 1.0) * (y - 2.0)) + 0.0; /* no -0.0 */
+    double below_near = 0.0184325736901046;
+    below_near = below_near * t + 0.4282137225059452;
+    below_near = below_near * t + 2.450778067218638;
+    below_near = below_near * t + 4.956484152856994;
+    below_near = below_near * t + 3.8694027291480344;
+    below_near = below_near * t + 1.0;
+    double middle = 0.0045267282808961005;
+    middle = middle * u + 0.10719583013020893;
+    middle = middle * u + 0.63591553675554;
+    middle = middle * u + 1.2264156457501023;
+    middle = middle * u + 0.6931471716427443;
+    double below_middle = -3.0181191307842933e-06;
+    below_middle = below_middle * u + 0.0011696017813616752;
+    below_middle = below_middle * u + 0.04937962594551087;
+    below_middle = below_middle * u + 0.43804696147746464;
+    below_middle = below_middle * u + 1.0;
+    const double top = is_near ? near : is_far ? 1.0 : middle;
+    const double quotient = top / (is_near ? below_near : is_far ? y : below_middle), square = quotient * quotient;
+    const double series = (square * (1.0 / 1260.0) - 1.0 / 360.0) * square + 1.0 / 12.0;
+    const double far = (y - 0.5) * (logarithm - 1.0) + (0.4189385332046727 + quotient * series);
+    const double found = is_far ? far : quotient;
+    return (float)(is_low ? found - logarithm : found);
+}
+
 static inline float own_lgamma_f32(float x) {
     int sign;
     return (float)lgamma_r((double)x, &sign);

@@ -251,6 +251,9 @@ WATCHED(lgamma, 1)
 WATCHED(digamma, 1)
 OF_ARRAYS(sigmoid, 1, 0)
 OF_ARRAYS(silu, 1, 0)
+OF_ARRAYS(power_below, 1, 0)
+OF_ARRAYS(log_sigmoid, 2, 0)
+OF_ARRAYS(cube, 1, 0)
 OF_ARRAYS(mish, 1, 0)
 OF_ARRAYS(elu, 1, 3)
 OF_ARRAYS(leaky_relu, 1, 1)
@@ -275,6 +278,24 @@ static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BO
 static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
 static const Elementwise lerp_how[] = {{2, 1, 0, 0, BOTH(near_lerp)}, {2, 1, 0, 0, BOTH(far_lerp)}};
 
+/* log_sigmoid(self): the logarithm, and exp(-|self|). */
+static PyObject *serve_log_sigmoid(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    ElementwiseJob first = {0}, second = {0};
+    if (call->count != 1 || call->out != NULL || plain_floats(call->args[0]) == NULL) {
+        return NULL;
+    }
+    PyObject *power = run_elementwise(&power_below_how, call->args, NULL, &first);
+    PyObject *operands[] = {call->args[0], power}, *results = NULL;
+    PyObject *logarithm = power == NULL ? NULL : run_elementwise(&log_sigmoid_how, operands, NULL, &second);
+    if (logarithm != NULL) {
+        results = PyTuple_Pack(2, logarithm, power);
+    }
+    Py_XDECREF(power);
+    Py_XDECREF(logarithm);
+    return results;
+}
+
 const CompiledKernel pointwise_kernels[] = {
     {"erf", serve_elementwise, &erf_how, 0},
     {"erfc", serve_elementwise, &erfc_how, 0},
@@ -283,6 +304,8 @@ const CompiledKernel pointwise_kernels[] = {
     {"digamma", serve_elementwise, &digamma_how, 0},
     {"sigmoid", serve_elementwise, &sigmoid_how, 0},
     {"logit", serve_elementwise, &logit_how, 0},
+    {"log_sigmoid", serve_log_sigmoid, NULL, 0},
+    {"cube", serve_elementwise, &cube_how, 0},
     {"silu", serve_elementwise, &silu_how, 0},
     {"mish", serve_elementwise, &mish_how, 0},
     {"elu", serve_elementwise, &elu_how, 0},

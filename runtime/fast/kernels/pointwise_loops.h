@@ -38,6 +38,28 @@
         }                                                                                                              \
     }
 
+/* A function of one operand with an easy way that compilers vectorise, and another where IS_HARD. */
+#define LOOP1_OR(NAME, IS_HARD, EASY, HARD)                                                                            \
+    CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
+        (void)numbers;                                                                                                 \
+        for (npy_intp start = 0; start < count; start += PART) {                                                       \
+            const REAL *xs = (const REAL *)data[0] + start;                                                            \
+            const npy_intp size = count - start < PART ? count - start : PART;                                         \
+            REAL found[PART];                                                                                          \
+            int is_hard = 0;                                                                                           \
+            EACH_ALONE for (npy_intp i = 0; i < size; i++) {                                                           \
+                const REAL x = xs[i];                                                                                  \
+                is_hard |= (IS_HARD);                                                                                  \
+                found[i] = (EASY);                                                                                     \
+            }                                                                                                          \
+            for (npy_intp i = 0; is_hard && i < size; i++) {                                                           \
+                const REAL x = xs[i];                                                                                  \
+                found[i] = (IS_HARD) ? (HARD) : found[i];                                                              \
+            }                                                                                                          \
+            memcpy((REAL *)data[1] + start, found, (size_t)size * sizeof(REAL));                                       \
+        }                                                                                                              \
+    }
+
 /* A function of two operands with an easy way that compilers vectorise, and another where IS_HARD. */
 #define LOOP2_OR(NAME, IS_HARD, EASY, HARD)                                                                            \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
@@ -65,7 +87,7 @@ FUSED
 LOOP1(erf_loop, OF(erf)(x))
 LOOP1(erfc_loop, OF(own_erfc)(x))
 LOOP1(erfinv_loop, OF(own_erfinv)(x))
-LOOP1(lgamma_loop, OF(own_lgamma)(x))
+LOOP1_OR(lgamma_loop, OF(is_hard_lgamma)(x), OF(short_lgamma)(x), OF(own_lgamma)(x))
 LOOP1(digamma_loop, OF(own_digamma)(x))
 LOOP1(sigmoid_loop, 1 / (OF(exp_above)(-x) + 1))
 LOOP1(logit_loop, OF(logit)(x, n0 == n0 ? n0 : -1)) /* which is less than nothing, and no NaN to compare */
@@ -78,6 +100,8 @@ LOOP1(silu_loop, x / (OF(exp_above)(-x) + 1))
 LOOP1(mish_loop, OF(mish)(x))
 LOOP1(elu_loop, OF(elu)(x, (REAL)(numbers[0] * numbers[1]), n1, n2))
 LOOP1(softplus_loop, OF(softplus)(x, n0, n1))
+LOOP1(power_below_loop, OF(exp)(-OF(abs)(x))) /* of which the next makes the logarithm of the sigmoid */
+LOOP2(log_sigmoid_loop, (x < 0 || x != x ? x : 0) - OF(log1p_of_part)(y))
 LOOP1(gelu_loop, OF(own_gelu)(x))
 LOOP1(gelu_by_tanh_loop, x * OF(tanh_gate)(x))
 
@@ -93,6 +117,7 @@ LOOP1(fraction_loop, x - OF(trunc)(x))
 LOOP1(sign_loop, (REAL)((x > 0) - (x < 0)))
 LOOP1(angle_loop, x != x ? x : (REAL)(x < 0 ? 3.14159265358979323846 : 0))
 LOOP1(nan_to_num_loop, OF(without_nan)(x, n0, n1, n2))
+LOOP1(cube_loop, x *x *x)
 LOOP2(near_lerp_loop, x + (y - x) * n0)
 LOOP2(far_lerp_loop, y - (y - x) * n0)
 LOOP1(clamp_loop, OF(held)(x, n0, n1))
@@ -106,6 +131,7 @@ LOOP1(hardswish_loop, OF(held)(x + 3, 0, 6) * x / 6)
 
 #undef NUMBERS
 #undef LOOP1
+#undef LOOP1_OR
 #undef LOOP2
 #undef LOOP2_OR
 #undef LOOP3

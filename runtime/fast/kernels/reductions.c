@@ -84,7 +84,7 @@ static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall 
     return reduced(kernel, self, which, call->args[2] == Py_True, PyArray_TYPE(self));
 }
 
-/* whole_product(self, dtype=None) */
+/* whole_total(self, dtype=None) and its like. */
 static PyObject *serve_whole(const CompiledKernel *kernel, const KernelCall *call) {
     Array *self = call->count >= 1 && call->count <= 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     return self == NULL || count_of(self) == 0 ? NULL : reduced(kernel, self, 2, 0, PyArray_TYPE(self));
@@ -102,6 +102,8 @@ const CompiledKernel reduction_kernels[] = {
     {"average", serve_reduction, average_how, 0},
     {"largest", serve_reduction, largest_how, QUIET},
     {"product", serve_reduction, product_how, 0},
+    {"whole_total", serve_whole, total_how, 0},
+    {"whole_average", serve_whole, average_how, 0},
     {"whole_product", serve_whole, product_how, 0},
     {"number_of_nonzero", serve_count, nonzero_how, QUIET},
     {"logsumexp", serve_reduction, logsumexp_how, 0},

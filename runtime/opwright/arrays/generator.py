@@ -16,6 +16,7 @@ import numpy as np
 
 from opwright.arrays.devices import Array, Device, as_device, backend_of
 from opwright.arrays.dtypes import REDUCED, DType, float32, float64
+from opwright.arrays.twister import box_muller, fill_with_fractions, paired, random_words
 from opwright.locks.forks import hold_over_forks
 from opwright.locks.registry_lock import RegistryLock
 
@@ -142,42 +143,50 @@ class Generator:
 
     def raw32(self, count: int) -> Values:
         """Draw `count` words of 32 random bits (uint32)."""
-        return self._bits.random_raw(count).astype(np.uint32)
+        with self._lock:
+            return random_words(self._bits, self._words, count)
 
     def raw64(self, count: int) -> Values:
         """Draw `count` words of 64 random bits (uint64), each from two draws, the high half first."""
-        halves = self._bits.random_raw(2 * count)
-        return (halves[0::2] << np.uint64(32)) | halves[1::2]
+        return paired(self.raw32(2 * count))
 
-    def uniform(self, count: int, dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> Values:
-        """Draw numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype."""
-        fractions: Values
-        if dtype is float64:
-            fractions = (self.raw64(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
-        else:
-            fractions = (self.raw32(count) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+    def uniform(
+        self, count: int, dtype: DType = float32, low: float = 0.0, high: float = 1.0, out: Values | None = None
+    ) -> Values:
+        """Draw numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype; into `out`, a
+        flat array of float32 or float64, where it is given."""
+        numbers = np.empty(count, float64 if dtype is float64 else float32) if out is None else out
+        with self._lock:
+            fill_with_fractions(self._bits, self._words, numbers)
         if (low, high) != (0.0, 1.0):
-            fractions = fractions * fractions.dtype.type(high - low) + fractions.dtype.type(low)
-        result = fractions.astype(dtype)
+            numbers *= numbers.dtype.type(high - low)
+            numbers += numbers.dtype.type(low)
+        result = numbers.astype(dtype, copy=False)
         if dtype in REDUCED:
             result[result == high] = low  # rounding may reach the end that is not included
         return result
 
-    def normal(self, count: int, dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> Values:
-        """Draw normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision."""
+    def normal(
+        self, count: int, dtype: DType = float32, mean: float = 0.0, std: float = 1.0, out: Values | None = None
+    ) -> Values:
+        """Draw normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision.
+        Into `out`, a flat array of float32 or float64, where it is given."""
+        if count < 16:
+            few = self.single_normals(count, mean, std).astype(dtype)
+            if out is None:
+                return few
+            out[...] = few
+            return out
+        compute = float64 if dtype is float64 else float32
+        result = np.empty(count, compute) if out is None else out
         with self._lock:
-            if count < 16:
-                few = np.array([self._one_normal() for _ in range(count)], np.float64)
-                return (few * std + mean).astype(dtype)
-            compute = float64 if dtype is float64 else float32
             whole = count - count % 16
             # float32 and float64 draw for the tail too before they drop that; half and bfloat16 do not.
-            drawn = self.uniform(whole if dtype in REDUCED else count, compute)
-            result = np.empty(count, compute)
-            result[:whole] = _box_muller(drawn[:whole], mean, std)
+            self.uniform(count, compute, out=result[:whole] if dtype in REDUCED else result)
+            box_muller(result[:whole], mean, std)
             if whole != count:  # the last 16 numbers are drawn afresh, and replace some of the last whole block
-                result[-16:] = _box_muller(self.uniform(16, compute), mean, std)
-            return result.astype(dtype)
+                box_muller(self.uniform(16, compute, out=result[-16:]), mean, std)
+            return result.astype(dtype, copy=False)
 
     def single_normals(self, count: int, mean: float, std: float) -> Values:
         """Draw normal numbers (float64) one by one, however many."""
@@ -236,16 +245,6 @@ def _initial_words(seed: int) -> Values:
     assert isinstance(state, dict)
     words: Values = state["state"]["key"]
     return words
-
-
-def _box_muller(drawn: Values, mean: float, std: float) -> Values:
-    compute = drawn.dtype.type
-    blocks = drawn.reshape(-1, 2, 8)
-    radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
-    angle = compute(2 * np.pi) * blocks[:, 1]
-    result = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
-    flat: Values = (result * compute(std) + compute(mean)).reshape(-1)
-    return flat
 
 
 def _restore(device: Device, state: Values) -> Generator:

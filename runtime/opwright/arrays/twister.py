@@ -1,0 +1,51 @@
+"""Random numbers of a Mersenne Twister: words, fractions, and normal numbers of these; arrays are flat.
+
+`memory` is a view of the memory of `bits`: its 624 words, then the place of the next among them. Who calls lets no
+other thread draw from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opwright.core import compiled
+
+Values = np.ndarray[Any, Any]
+
+
+@compiled
+def random_words(bits: np.random.MT19937, memory: Values, count: int) -> Values:
+    """Draw `count` words of 32 random bits (uint32)."""
+    return bits.random_raw(count).astype(np.uint32)
+
+
+@compiled
+def fill_with_fractions(bits: np.random.MT19937, memory: Values, numbers: Values) -> Values:
+    """Draw numbers in [0, 1) into an array: of 53 random bits for float64, of 24 for float32."""
+    if numbers.dtype == np.float64:
+        whole = paired(bits.random_raw(2 * numbers.size)) & np.uint64((1 << 53) - 1)
+        return np.multiply(whole.astype(np.float64), 2.0**-53, out=numbers)
+    whole = random_words(bits, memory, numbers.size) & np.uint32((1 << 24) - 1)
+    return np.multiply(whole.astype(np.float32), np.float32(2.0**-24), out=numbers)
+
+
+def paired(words: Values) -> Values:
+    """Return numbers of 64 bits (uint64) of two words each, the high half first."""
+    halves = words.astype(np.uint64, copy=False)
+    return (halves[0::2] << np.uint64(32)) | halves[1::2]
+
+
+@compiled
+def box_muller(numbers: Values, mean: float, std: float) -> Values:
+    """Make normal numbers of those in [0, 1), in place, by blocks of 16: radii of the first 8, angles of the rest."""
+    compute = numbers.dtype.type
+    blocks = numbers.reshape(-1, 2, 8)
+    radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
+    angle = compute(2 * np.pi) * blocks[:, 1]
+    np.multiply(radius, np.cos(angle), out=blocks[:, 0])
+    np.multiply(radius, np.sin(angle), out=blocks[:, 1])
+    numbers *= compute(std)
+    numbers += compute(mean)
+    return numbers
