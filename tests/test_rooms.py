@@ -29,11 +29,10 @@ ROOMS = [
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "former_names", "hooks", "keys", "locks", "missing", "places", "plugins", "pytree", "state",
-    "tags", "types",
+    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "pytree", "state", "tags", "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
-FACADE = ("", "fft", "linalg", "masked", "served", "signal", "special", "torch_alias")
+FACADE = ("", "fft", "linalg", "masked", "served", "signal", "special")
 LARGEST_CIRCLE = 10
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60

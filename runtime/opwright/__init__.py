@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from opwright import autograd, dispatch, library, plugins
-from opwright import former_names as _former_names
 from opwright import methods as _methods  # noqa: F401 (it gives Tensor its methods)
 from opwright import served as _served  # noqa: F401 (it says what answers for rooms above)
 from opwright.arrays.devices import Device as device
@@ -90,7 +89,9 @@ from opwright.errors import (
 )
 from opwright.keys import DispatchKey
 from opwright.methods.printing import set_printoptions
-from opwright.missing import missing_attribute as _missing_attribute
+from opwright.names import former_names as _former_names
+from opwright.names.missing import missing_attribute as _missing_attribute
+from opwright.names.torch_alias import as_torch
 from opwright.serialization import load, save
 from opwright.tags import Tag
 from opwright.tensors.checks import (  # noqa: F401 (private in PyTorch, too, and in nearly every fake kernel)
@@ -107,7 +108,6 @@ from opwright.tensors.checks import (  # noqa: F401 (private in PyTorch, too, an
 )
 from opwright.tensors.construction import as_tensor, asarray, from_dlpack, from_numpy, tensor
 from opwright.tensors.tensor import Tensor, is_tensor
-from opwright.torch_alias import as_torch
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 # The functions are loaded when they are first named (`__getattr__`).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 from opwright_aten.ops import fft_fft as fft
 from opwright_aten.ops import fft_fft2 as fft2
 from opwright_aten.ops import fft_fftfreq as fftfreq

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.errors import LinAlgError
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 from opwright_aten.ops import linalg_cholesky as cholesky
 from opwright_aten.ops import linalg_cholesky_ex as cholesky_ex
 from opwright_aten.ops import linalg_cond as cond

@@ -14,7 +14,7 @@ from typing import Any
 import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, INEXACT, INTEGRAL, DType, as_dtype, bool_, float32, iinfo, int64, to_real
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

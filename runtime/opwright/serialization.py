@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from opwright.former_names import current_name
+from opwright.names.former_names import current_name
 
 __all__ = ["load", "save"]
 

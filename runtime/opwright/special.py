@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 from opwright_aten.ops import special_airy_ai as airy_ai
 from opwright_aten.ops import special_bessel_j0 as bessel_j0
 from opwright_aten.ops import special_bessel_j1 as bessel_j1

@@ -10,7 +10,7 @@ from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.part import FOLDERS, Part
 from opwright_codegen.targets.ufunc_kernels import ufunc_text
-from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.layout import LINE, bracketed, quoted
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
 __all__ = ["TEMPLATE", "context"]
@@ -93,7 +93,21 @@ def _tuple(*values: str) -> str:
 
 def _row(view: OperatorView, served: Sequence[str]) -> str:
     short = view.name.partition("::")[2]
-    return bracketed("(", [quoted(short), quoted(view.stub), *served], ")", 8, 1)
+    return bracketed("(", [quoted(short), quoted(view.stub), *_joined(served)], ")", 8, 1)
+
+
+def _joined(served: Sequence[str]) -> Iterator[str]:
+    """Yield what serves an operator, with strings that follow each other as one, unless it is too long for a line."""
+    before, *rest = served or [""]
+    for text in rest:
+        both = f"{before[:-1]}; {text[1:]}"
+        if before.startswith('"') and text.startswith('"') and len(both) < LINE - 12:
+            before = both
+        else:
+            yield before
+            before = text
+    if before:
+        yield before
 
 
 def _batching(parts: Sequence[Part]) -> str:

@@ -18,7 +18,7 @@ from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, by_use, packet_view
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import docstring, fill_string, hugged, quoted
+from opwright_codegen.views.layout import docstring, fill_string, fill_value, hugged, quoted
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public, plain_parameters
 
 __all__ = ["FOLDER", "INDEX", "TEMPLATE", "Group", "Stub", "context", "index_context"]
@@ -175,13 +175,13 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
 
 def index_context(view: NamespaceView) -> dict[str, object]:
     """Return what the template of `ops/__init__.py` shows: the part of each function that users call."""
-    functions = {
-        view.names.packets[base].function: view.homes[group[0].name]
-        for base, group in view.packets.items()
-        if is_public(view.names.packets[base].function, group)
-    }
+    names: dict[str, list[str]] = {}
+    for base, group in view.packets.items():
+        function = view.names.packets[base].function
+        if is_public(function, group):
+            names.setdefault(view.homes[group[0].name], []).append(function)
     return {
-        "functions": list(functions.items()),
+        "functions": [(part, fill_value(" ".join(found), 4, len(part) + 4)) for part, found in names.items()],
         "parts": list(view.parts),
         "imports": import_lines({"functions_of"}),
     }

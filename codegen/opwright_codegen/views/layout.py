@@ -26,6 +26,7 @@ __all__ = [
     "docstring",
     "fill_comment",
     "fill_string",
+    "fill_value",
     "formula_lines",
     "guarded",
     "hugged",
@@ -140,6 +141,15 @@ def fill_string(text: str, indent: int) -> str:
         return literal
     pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
     return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
+
+
+def fill_value(text: str, indent: int, after: int) -> str:
+    """Return a string literal as the value behind a key of so many columns: in parentheses where it takes lines."""
+    literal = quoted(text)
+    if indent + after + len(literal) < LINE:
+        return literal
+    lines = literal if indent + 4 + len(literal) <= LINE else fill_string(text, indent + 4)
+    return f"(\n{' ' * (indent + 4)}{lines}\n{' ' * indent})"
 
 
 def docstring(text: str, indent: int) -> str:

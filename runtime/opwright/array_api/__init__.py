@@ -155,7 +155,7 @@ from opwright.arrays.dtypes import (
     uint32,
     uint64,
 )
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 
 __array_api_version__ = "2024.12"
 __all__ = [

@@ -26,7 +26,7 @@ from opwright.autograd.modes import (
 from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
 from opwright.errors import GradcheckError
-from opwright.missing import missing_attribute
+from opwright.names.missing import missing_attribute
 
 if TYPE_CHECKING:
     from opwright.autograd.checking import gradcheck, gradgradcheck

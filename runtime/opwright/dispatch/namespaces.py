@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright import plugins
 from opwright.dispatch.packets import Packet, packet
 from opwright.dispatch.registry import registry
-from opwright.missing import missing_attribute
+from opwright.names.missing import missing_attribute
 
 if TYPE_CHECKING:
     from opwright_aten.ops import Namespace as AtenNamespace

@@ -22,7 +22,7 @@ from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DispatchKey, KeySet
-from opwright.missing import did_you_mean
+from opwright.names.missing import did_you_mean
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 

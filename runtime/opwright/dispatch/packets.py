@@ -21,7 +21,7 @@ from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
 from opwright.dispatch.wrapped_numbers import is_number, takes_numbers
 from opwright.errors import ArgumentError, DispatchError
-from opwright.missing import did_you_mean, missing_attribute
+from opwright.names.missing import did_you_mean, missing_attribute
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["Packet", "find_packet", "packet"]

@@ -29,8 +29,8 @@ from opwright.locks.forks import wait_for_imports_of
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
 
 Function = Callable[..., Any]
-# What serves an operator: `CPU+dense+arrays`, `ufunc add(0, 1) fc` behind it, `-Autograd`; or (key, module, function,
-# dense, arrays) of a kernel, (key, module, function) of a wrapper.
+# What serves an operator: `CPU+dense+arrays; ufunc add(0, 1) fc; -Autograd`; or (key, module, function, dense, arrays)
+# of a kernel, (key, module, function) of a wrapper.
 Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
@@ -97,10 +97,11 @@ class _Expanded:
             for short, function, *served in of_part:
                 name = f"{namespace}::{short}"
                 for each in served:
-                    if isinstance(each, str):
-                        self._add_regular(name, part, function, each)
-                    else:
+                    if isinstance(each, tuple):
                         self._add(name, each)
+                        continue
+                    for text in each.split("; "):
+                        self._add_regular(name, part, function, text)
 
     def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
         if text.startswith("-"):

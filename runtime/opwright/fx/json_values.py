@@ -19,7 +19,7 @@ from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet, find_packet
 from opwright.errors import DispatchError
 from opwright.fx.node import Node
-from opwright.missing import did_you_mean
+from opwright.names.missing import did_you_mean
 from opwright.pytree import TreeSpec
 from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import Tensor

@@ -19,7 +19,7 @@ from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
-from opwright.missing import missing_attribute
+from opwright.names.missing import missing_attribute
 
 if TYPE_CHECKING:
     from opwright.fake.context import FakeContext

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from opwright.missing import missing_from as _missing_from
+from opwright.names.missing import missing_from as _missing_from
 from opwright.nn.activations import *  # noqa: F403
 from opwright.nn.attention import *  # noqa: F403
 from opwright.nn.bags import *  # noqa: F403

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from opwright.locks.packages import PackageOfFunctions, names_of_parts
+from opwright.names.packages import PackageOfFunctions, names_of_parts
 
 if TYPE_CHECKING:
     from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window

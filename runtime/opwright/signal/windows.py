@@ -12,7 +12,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import DType, as_dtype, float32, float64, get_default_dtype
-from opwright.missing import missing_from
+from opwright.names.missing import missing_from
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

@@ -26,7 +26,7 @@ from opwright.arrays.sizes import (
     sym_sum,
 )
 from opwright.errors import GuardOnDataDependentError
-from opwright.locks.packages import names_of_parts
+from opwright.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.symbolic.locations import Location

@@ -7,16 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "project": "ops",
-    "join": "ops",
-    "length": "ops",
-    "total": "ops",
-    "entropy": "ops",
-    "entropy_with_logits": "ops",
-    "import_": "ops",
-    "autocast_wrapper": "ops",
+NAMES: dict[str, str] = {
+    "ops": "project join length total entropy entropy_with_logits import_ autocast_wrapper",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

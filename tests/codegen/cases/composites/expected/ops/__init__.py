@@ -7,20 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "twice": "ops",
-    "sum": "ops",
-    "fourfold": "ops",
-    "both": "ops",
-    "tenfold": "ops",
-    "halves": "ops",
-    "pair": "ops",
-    "pieces": "ops",
-    "each": "ops",
-    "ramp": "ops",
-    "halves_": "ops",
-    "each_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "twice sum fourfold both tenfold halves pair pieces each ramp halves_ each_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

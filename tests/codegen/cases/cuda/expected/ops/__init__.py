@@ -7,19 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "axpy": "ops",
-    "row_sums": "ops",
-    "words": "ops",
-    "twice": "ops",
-    "rows": "ops",
-    "blend": "ops",
-    "blend_host": "ops",
-    "scale_": "ops",
-    "swap": "ops",
-    "scale": "ops",
-    "swap_functional": "ops",
+NAMES: dict[str, str] = {
+    "ops": "axpy row_sums words twice rows blend blend_host scale_ swap scale swap_functional",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

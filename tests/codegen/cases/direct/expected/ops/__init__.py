@@ -7,13 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "same": "ops",
-    "zero_": "ops",
-    "report": "ops",
-    "split_off": "ops",
-    "both": "ops",
+NAMES: dict[str, str] = {
+    "ops": "same zero_ report split_off both",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,12 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "hypotenuse": "ops",
-    "shout": "ops",
-    "undocumented": "ops",
-    "hypotenuse_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "hypotenuse shout undocumented hypotenuse_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,14 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "axpy": "ops",
-    "spread": "ops",
-    "bits": "ops",
-    "either": "ops",
-    "truth": "ops",
-    "axpy_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "axpy spread bits either truth axpy_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,16 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "scale_": "ops",
-    "normalize": "ops",
-    "push": "ops",
-    "add_each_": "ops",
-    "scale": "ops",
-    "normalize_functional": "ops",
-    "push_functional": "ops",
-    "add_each": "ops",
+NAMES: dict[str, str] = {
+    "ops": "scale_ normalize push add_each_ scale normalize_functional push_functional add_each",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

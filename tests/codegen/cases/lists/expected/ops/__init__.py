@@ -7,12 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "join": "ops",
-    "pick": "ops",
-    "weighted": "ops",
-    "copies": "ops",
+NAMES: dict[str, str] = {
+    "ops": "join pick weighted copies",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

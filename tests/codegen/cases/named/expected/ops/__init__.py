@@ -7,14 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "softplus": "ops",
-    "scale": "ops",
-    "moments": "ops",
-    "parts": "ops",
-    "pairs": "ops",
-    "softplus_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "softplus scale moments parts pairs softplus_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,18 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "import_": "ops",
-    "sum": "ops",
-    "type": "ops",
-    "Tensor_": "ops",
-    "join_": "ops",
-    "join": "ops",
-    "_t": "ops",
-    "t": "ops",
-    "where": "ops",
-    "any_number": "ops",
+NAMES: dict[str, str] = {
+    "ops": "import_ sum type Tensor_ join_ join _t t where any_number",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

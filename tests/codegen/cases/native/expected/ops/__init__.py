@@ -7,15 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "axpy": "ops",
-    "words": "ops",
-    "rows": "ops",
-    "step": "ops",
-    "compared": "ops",
-    "halve_": "ops",
-    "axpy_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "axpy words rows step compared halve_ axpy_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,15 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "add": "ops",
-    "exp": "ops",
-    "less": "ops",
-    "swish": "ops",
-    "lerp": "ops",
-    "add_": "ops",
-    "exp_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "add exp less swish lerp add_ exp_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,22 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "mul": "ops",
-    "exp": "ops",
-    "less": "ops",
-    "scale": "ops",
-    "join": "ops",
-    "pick": "ops",
-    "halves": "ops",
-    "pieces": "ops",
-    "shift": "ops",
-    "shift_": "ops",
-    "cast": "ops",
-    "mul_": "ops",
-    "exp_": "ops",
-    "less_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "mul exp less scale join pick halves pieces shift shift_ cast mul_ exp_ less_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -7,11 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "largest": "ops",
-    "halve": "ops",
-    "halve_": "ops",
+NAMES: dict[str, str] = {
+    "ops": "largest halve halve_",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

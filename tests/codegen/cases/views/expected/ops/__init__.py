@@ -7,10 +7,10 @@ name. Here is where each function is that users call; other names are looked for
 
 from opwright.abi import functions_of
 
-FUNCTIONS: dict[str, str] = {
-    "flip_axes": "ops",
-    "ends": "ops",
+NAMES: dict[str, str] = {
+    "ops": "flip_axes ends",
 }
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [
     "ops",
 ]

@@ -21,6 +21,7 @@ _KEPT: Final = {
     "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage "
     "view_layouts",
     "locks": "forks interrupts registry_lock",
+    "names": "former_names missing torch_alias",
     "plans": "forms kernel_errors operands",
     "tensors": "checks construction factories results tensor",
     "dispatch": "adapters compose conversion entries forward_rules function_schema introspection kernel_handles "

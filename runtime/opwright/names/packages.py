@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright.missing import missing_attribute
+from opwright.names.missing import missing_attribute
 
 __all__ = ["PackageOfFunctions", "names_of_parts"]
 

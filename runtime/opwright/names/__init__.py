@@ -1,0 +1,1 @@
+"""Names of modules and of their attributes: missing ones, former ones, and those that are loaded later."""
