@@ -133,14 +133,16 @@ def main(count: int, seed: int) -> None:
 
     import opwright
     import opwright_aten
+    import opwright_kernels
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     signal.signal(signal.SIGALRM, _stop)
     grammar, taken = Grammar(seed), 0
-    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):  # what is lazy is loaded
-        if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.rules")):
-            importlib.import_module(module.name)
+    for package in (opwright, opwright_kernels):  # what is lazy is loaded
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.rules")):
+                importlib.import_module(module.name)
     for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
         if "kernels_cuda" not in module.name:
             importlib.import_module(module.name)

@@ -91,11 +91,10 @@ print(json.dumps([len(found), len(set(found)), found[0][0] is found[0][1] is fou
 """) == [8, 1, True]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_threads_that_load_rooms_at_once_meet_no_deadlock(seed: int) -> None:
+def test_threads_that_load_rooms_at_once_meet_no_deadlock() -> None:
     """Note [Packages and their parts]."""
     program = Path(__file__).with_name("first_imports.py")
-    run = subprocess.run([sys.executable, program, str(seed)], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, program, "1"], capture_output=True, text=True, check=False)
     assert run.stdout.endswith("first calls\n"), run.stderr
 
 
