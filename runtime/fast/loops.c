@@ -1,5 +1,5 @@
-/* NumPy's own inner loops. `loops_run` takes what they can take as it is: aligned row-major arrays of one type, of the
- * same shape, with elements. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
+/* NumPy's own inner loops. `loops_run` takes what they can take as it is: aligned row-major arrays of one type, with
+ * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
  * who asked calls the ufunc. */
 
 #define HAS_NUMPY_API
@@ -13,6 +13,9 @@
 #define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* From how many elements on other threads may run, as in NumPy. */
 #define LONG_LOOP 500
+/* Rows from so many elements on are worth a call of the loop each, and so are few of any length. */
+#define SHORT_ROW 64
+#define FEW_ROWS 16
 /* How many elements of a reduced dtype are computed at once. */
 #define REDUCED_BLOCK 1024
 /* Ints up to here are floats without rounding. */
@@ -113,19 +116,94 @@ static int write_number(PyObject *number, int type, void *element) {
     return type == NPY_FLOAT && (isfinite(rounded) || !isfinite(value));
 }
 
-/* What a loop is called with, one more than operands: the result is last. */
+/* What a loop is called with, one more than operands: the result is last. Where operands broadcast, the loop is called
+ * for each row. */
 typedef struct {
     char *data[MOST_OPERANDS + 1];
     npy_intp steps[MOST_OPERANDS + 1];
+    npy_intp row_steps[MOST_OPERANDS + 1];
+    npy_intp rows, shape[NPY_MAXDIMS];
+    int ndim;
     double numbers[MOST_OPERANDS]; /* elements that operands without an array are */
     PyArrayObject *arrays[MOST_OPERANDS];
     PyArrayObject *first;
     int type;
 } Call;
 
+/* Write the shape that two arrays broadcast to. Whether there is one. */
+static int broadcast(const PyArrayObject *const *arrays, Call *call) {
+    call->ndim = PyArray_NDIM(arrays[0]) > PyArray_NDIM(arrays[1]) ? PyArray_NDIM(arrays[0]) : PyArray_NDIM(arrays[1]);
+    for (int dim = 0; dim < call->ndim; dim++) {
+        call->shape[dim] = 1;
+        for (int i = 0; i < 2; i++) {
+            int own = dim - call->ndim + PyArray_NDIM(arrays[i]);
+            npy_intp size = own < 0 ? 1 : PyArray_DIM(arrays[i], own);
+            if (size != 1 && call->shape[dim] != 1 && size != call->shape[dim]) {
+                return 0;
+            }
+            call->shape[dim] = size == 1 ? call->shape[dim] : size;
+        }
+    }
+    return 1;
+}
+
+/* Return how many elements an array has along some dimensions of the shape: all, or one; -1 for anything else. */
+static npy_intp part_of(const PyArrayObject *array, const Call *call, int from, int to) {
+    npy_intp whole = 1, own = 1;
+    for (int dim = from; dim < to; dim++) {
+        int place = dim - call->ndim + PyArray_NDIM(array);
+        whole *= call->shape[dim];
+        own *= place < 0 ? 1 : PyArray_DIM(array, place);
+    }
+    return own == whole || own == 1 ? own : -1;
+}
+
+/* Whether the loop can go by rows that begin at dimension `split`: in each operand a row is whole or one element, and
+ * rows follow each other or are all the same. */
+static int split_rows(Call *call, int split, npy_intp width) {
+    for (int i = 0; i < 2; i++) {
+        const npy_intp outer = part_of(call->arrays[i], call, 0, split);
+        const npy_intp inner = part_of(call->arrays[i], call, split, call->ndim), item = PyArray_ITEMSIZE(call->first);
+        if (outer < 0 || inner < 0) {
+            return 0;
+        }
+        call->steps[i] = inner == width ? item : 0;
+        call->row_steps[i] = outer == call->rows ? inner * item : 0;
+        call->data[i] = PyArray_BYTES(call->arrays[i]);
+    }
+    return 1;
+}
+
+/* Whether a loop of two operands can take arrays that broadcast as they are, row by row, without many short rows. */
+static int prepare_rows(const Loops *loops, const Operand *operands, Call *call) {
+    if (loops->operands != 2 || operands[0].array == NULL || operands[1].array == NULL) {
+        return 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        call->arrays[i] = (PyArrayObject *)operands[i].array;
+        if (!is_plain(call->arrays[i]) || PyArray_TYPE(call->arrays[i]) != call->type) {
+            return 0;
+        }
+    }
+    if (!broadcast((const PyArrayObject *const *)call->arrays, call)) {
+        return 0;
+    }
+    npy_intp width = 1;
+    call->rows = PyArray_MultiplyList(call->shape, call->ndim);
+    for (int split = call->ndim - 1; split > 0 && call->rows > 0; split--) {
+        width *= call->shape[split];
+        call->rows /= call->shape[split];
+        if ((width >= SHORT_ROW || call->rows <= FEW_ROWS) && split_rows(call, split, width)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether a loop can take the operands as they are. */
 static int prepare(const Loops *loops, const Operand *operands, Call *call) {
     call->first = NULL;
+    call->rows = 1;
     for (int i = 0; i < loops->operands && call->first == NULL; i++) {
         call->first = (PyArrayObject *)operands[i].array;
     }
@@ -145,9 +223,11 @@ static int prepare(const Loops *loops, const Operand *operands, Call *call) {
             call->data[i] = PyArray_BYTES(call->arrays[i]);
             call->steps[i] = PyArray_ITEMSIZE(call->arrays[i]);
         } else {
-            return 0;
+            return prepare_rows(loops, operands, call);
         }
     }
+    call->ndim = PyArray_NDIM(call->first);
+    memcpy(call->shape, PyArray_DIMS(call->first), (size_t)call->ndim * sizeof *call->shape);
     return 1;
 }
 
@@ -165,17 +245,28 @@ static void call_loop(const Loops *loops, Call *call, npy_intp count) {
     }
 }
 
+/* Call the loop for each row. */
+static void call_rows(const Loops *loops, Call *call, npy_intp count) {
+    const npy_intp width = count / call->rows;
+    for (npy_intp row = 0; row < call->rows; row++) {
+        call_loop(loops, call, width);
+        for (int i = 0; i <= loops->operands && call->rows > 1; i++) {
+            call->data[i] += call->row_steps[i];
+        }
+    }
+}
+
 /* Run the loop, with other threads where it is long: then the arrays must be kept. Whether no number went wrong. */
 static int run(const Loops *loops, Call *call, npy_intp count) {
     if (count <= LONG_LOOP) {
-        call_loop(loops, call, count);
+        call_rows(loops, call, count);
         return fetestexcept(FP_ERRORS) == 0;
     }
     for (int i = 0; i < loops->operands; i++) {
         Py_XINCREF(call->arrays[i]);
     }
     PyThreadState *thread = PyEval_SaveThread();
-    call_loop(loops, call, count);
+    call_rows(loops, call, count);
     int errors = fetestexcept(FP_ERRORS);
     PyEval_RestoreThread(thread);
     for (int i = 0; i < loops->operands; i++) {
@@ -191,18 +282,18 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     if (!prepare(loops, operands, &call)) {
         return 0;
     }
-    npy_intp count = PyArray_SIZE(call.first);
+    npy_intp count = PyArray_MultiplyList(call.shape, call.ndim);
     if (count == 0) {
         return 0;
     }
     PyArray_Descr *dtype = PyArray_DescrFromType(loops->results[call.type]);
-    PyObject *made = PyArray_NewFromDescr(
-        &PyArray_Type, dtype, PyArray_NDIM(call.first), PyArray_DIMS(call.first), NULL, NULL, 0, NULL);
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, dtype, call.ndim, call.shape, NULL, NULL, 0, NULL);
     if (made == NULL) {
         return -1;
     }
     call.data[loops->operands] = PyArray_BYTES((PyArrayObject *)made);
     call.steps[loops->operands] = PyArray_ITEMSIZE((PyArrayObject *)made);
+    call.row_steps[loops->operands] = call.steps[loops->operands] * (count / call.rows);
     if (!run(loops, &call, count)) {
         feclearexcept(FP_ERRORS);
         Py_CLEAR(made);

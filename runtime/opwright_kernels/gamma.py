@@ -196,7 +196,10 @@ def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
 def digamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
     found = one_by_one(xp, _digamma_of_one, self, out) if self.dtype.itemsize == 4 else None
-    return blockwise(xp, _digamma, out, self) if found is None else found
+    if found is not None:
+        return found
+    # Beside zeros and poles float32 loses digits.
+    return in_double(xp, _digamma, out, self) if self.dtype.itemsize <= 4 else blockwise(xp, _digamma, out, self)
 
 
 def _digamma_of_one(x: float) -> float:

@@ -209,10 +209,10 @@ SHAPED: dict[str, list[Make]] = {
     "largest": _reduced(),
     "logsumexp": _reduced(),
     "product": _reduced(),
-    **dict.fromkeys(
-        ("whole_total", "whole_average", "whole_product", "log_sigmoid"),
-        [lambda x: (np, x(4, 1500)), lambda x: (np, x(37))],
-    ),
+    **{
+        name: [lambda x: (np, x(4, 1500)), lambda x: (np, x(37))]
+        for name in ("whole_total", "whole_average", "whole_product", "log_sigmoid")
+    },
     "number_of_nonzero": [lambda x: (np, np.trunc(x(9, 5000)), None), lambda x: (np, np.trunc(x(9, 50)), [-1])],
     "running_total": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],
     "running_product": [lambda x: (np, x(7, 40), 1), lambda x: (np, x(9), -1)],

@@ -502,6 +502,25 @@ def test_numpy_reports_what_went_wrong_in_its_loops() -> None:
         opwright.div(x, zero)
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((9, 70), (70,)),
+        ((9, 1), (70,)),
+        ((2, 3, 70), (3, 70)),
+        ((2, 3, 1), (2, 1, 70)),
+        ((1, 1), (5, 1)),
+        ((1,), (90,)),
+    ],
+)
+def test_operands_that_broadcast_by_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    x, y = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes)
+    for first, second in ((x, y), (y, x)):
+        for _ in range(2):
+            found = opwright.sub(opwright.from_numpy(first), opwright.from_numpy(second))
+            assert np.array_equal(found.numpy(), first - second) and found.is_contiguous()
+
+
 @pytest.mark.parametrize("number", [2.5, 3, 1e39, 1e-50, 2**53 + 1, 2**70, float("nan"), -0.0, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int32, np.float16])
 def test_numbers_are_rounded_as_numpy_rounds_them(number: float, dtype: Any) -> None:

@@ -14,6 +14,8 @@ from opwright.core import compiled
 
 Values = np.ndarray[Any, Any]
 
+_PART = 1 << 14  # whole blocks of normal numbers
+
 
 @compiled
 def random_words(bits: np.random.MT19937, memory: Values, count: int) -> Values:
@@ -24,11 +26,14 @@ def random_words(bits: np.random.MT19937, memory: Values, count: int) -> Values:
 @compiled
 def fill_with_fractions(bits: np.random.MT19937, memory: Values, numbers: Values) -> Values:
     """Draw numbers in [0, 1) into an array: of 53 random bits for float64, of 24 for float32."""
-    if numbers.dtype == np.float64:
-        whole = paired(bits.random_raw(2 * numbers.size)) & np.uint64((1 << 53) - 1)
-        return np.multiply(whole.astype(np.float64), 2.0**-53, out=numbers)
-    whole = random_words(bits, memory, numbers.size) & np.uint32((1 << 24) - 1)
-    return np.multiply(whole.astype(np.float32), np.float32(2.0**-24), out=numbers)
+    for part in _parts(numbers):
+        if numbers.dtype == np.float64:
+            whole = paired(bits.random_raw(2 * part.size)) & np.uint64((1 << 53) - 1)
+            np.multiply(whole.astype(np.float64), 2.0**-53, out=part)
+        else:
+            short = bits.random_raw(part.size).astype(np.uint32) & np.uint32((1 << 24) - 1)
+            np.multiply(short.astype(np.float32), np.float32(2.0**-24), out=part)
+    return numbers
 
 
 def paired(words: Values) -> Values:
@@ -41,11 +46,17 @@ def paired(words: Values) -> Values:
 def box_muller(numbers: Values, mean: float, std: float) -> Values:
     """Make normal numbers of those in [0, 1), in place, by blocks of 16: radii of the first 8, angles of the rest."""
     compute = numbers.dtype.type
-    blocks = numbers.reshape(-1, 2, 8)
-    radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
-    angle = compute(2 * np.pi) * blocks[:, 1]
-    np.multiply(radius, np.cos(angle), out=blocks[:, 0])
-    np.multiply(radius, np.sin(angle), out=blocks[:, 1])
-    numbers *= compute(std)
-    numbers += compute(mean)
+    for part in _parts(numbers):
+        blocks = part.reshape(-1, 2, 8)
+        radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
+        angle = compute(2 * np.pi) * blocks[:, 1]
+        np.multiply(radius, np.cos(angle), out=blocks[:, 0])
+        np.multiply(radius, np.sin(angle), out=blocks[:, 1])
+        part *= compute(std)
+        part += compute(mean)
     return numbers
+
+
+def _parts(numbers: Values) -> list[Values]:
+    """Return views of the numbers, one after another, which fit into the cache."""
+    return [numbers[start : start + _PART] for start in range(0, numbers.size, _PART)]
