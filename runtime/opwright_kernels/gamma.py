@@ -265,6 +265,7 @@ def _trigamma(xp: ModuleType, x: Array) -> Array:
     return result
 
 
+@compiled
 def zeta(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return Hurwitz's zeta function: the sum of `(other + k) ** -self` over k = 0, 1, 2, …"""
     return blockwise(xp, _zeta, out, self, other)

@@ -238,6 +238,7 @@ def _tail_exponent(xp: ModuleType, v: Array) -> Array:
     return result
 
 
+@compiled
 def erfcx(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return exp(self²) erfc(self)."""
     return blockwise(xp, _erfcx, out, self)
@@ -250,6 +251,7 @@ def _erfcx(xp: ModuleType, x: Array) -> Array:
     return result
 
 
+@compiled
 def log_ndtr(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the normal distribution function."""
     return blockwise(xp, _log_ndtr, out, self)
@@ -282,6 +284,7 @@ def _erfinv_of_one(x: float) -> float:
 _quantile_of_one = NormalDist().inv_cdf
 
 
+@compiled
 def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of the normal distribution function: infinite at 0 and 1, NaN beyond."""
     return blockwise(xp, lambda xp, p: _quantile(xp, p - 0.5, xp.minimum(p, 1 - p)), out, self)

@@ -36,6 +36,11 @@ def _two(*numbers: Any) -> list[Make]:
     return [lambda x: (np, x(), x(), *numbers)]
 
 
+def _degrees() -> list[Make]:
+    """Return calls of low degrees: waves of high ones lose as many digits as these have."""
+    return [lambda x: (np, x(), np.fmod(x(), 40).astype(x().dtype))]
+
+
 def _slope(*numbers: Any) -> list[Make]:
     return [lambda x: (x(), x(), *numbers)]
 
@@ -44,6 +49,16 @@ def _slope(*numbers: Any) -> list[Make]:
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
     **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle"), _one()),
+    **dict.fromkeys(
+        ("erfcx", "log_ndtr", "ndtri", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"), _one()
+    ),
+    **dict.fromkeys(("i0", "i0e", "i1", "i1e", "modified_bessel_k0", "modified_bessel_k1"), _one()),
+    **dict.fromkeys(("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"), _one()),
+    **dict.fromkeys(("igamma", "igammac"), _two()),
+    "zeta": [lambda x: (np, x(), np.fmod(x(), 30).astype(x().dtype))],  # a step for each number below 9
+    **dict.fromkeys((f"{kind}chebyshev_polynomial_{each}" for kind in ("", "shifted_") for each in "tuvw"), _degrees()),
+    **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he"), _degrees()),
+    **dict.fromkeys(("laguerre_polynomial_l", "legendre_polynomial_p"), _degrees()),
     "logit": _one(None) + _one(0.1) + _one(0.75),
     "elu": _one(1.0, 1.0, 1.0) + _one(1.5, 1.1, 0.7) + _one(2, 3, 1),
     "leaky_relu": _one(0.01) + _one(-0.5) + _one(2),

@@ -2,8 +2,10 @@
 
 #include "kernels.h"
 
+#include "bessel.h"
 #include "division.h"
-#include "gamma.h"
+#include "incomplete_gamma.h"
+#include "orthogonal.h"
 #include "special_f32.h"
 #include "special_f64.h"
 
@@ -17,6 +19,7 @@
 #define LARGEST FLT_MAX
 #define OF(NAME) NAME##_f32
 #include "pointwise_elements.h"
+#include "orthogonal_elements.h"
 #include "pointwise_loops.h"
 #undef REAL
 #undef LARGEST
@@ -26,6 +29,7 @@
 #define LARGEST DBL_MAX
 #define OF(NAME) NAME##_f64
 #include "pointwise_elements.h"
+#include "orthogonal_elements.h"
 #include "pointwise_loops.h"
 #undef REAL
 #undef LARGEST
@@ -249,6 +253,37 @@ OF_ARRAYS(erfc, 1, 0)
 WATCHED(erfinv, 1)
 WATCHED(lgamma, 1)
 WATCHED(digamma, 1)
+OF_ARRAYS(erfcx, 1, 0)
+OF_ARRAYS(log_ndtr, 1, 0)
+WATCHED(ndtri, 1)
+OF_ARRAYS(airy_ai, 1, 0)
+OF_ARRAYS(bessel_j0, 1, 0)
+OF_ARRAYS(bessel_j1, 1, 0)
+OF_ARRAYS(bessel_y0, 1, 0)
+OF_ARRAYS(bessel_y1, 1, 0)
+OF_ARRAYS(i0, 1, 0)
+OF_ARRAYS(i0e, 1, 0)
+OF_ARRAYS(i1, 1, 0)
+OF_ARRAYS(i1e, 1, 0)
+OF_ARRAYS(modified_bessel_k0, 1, 0)
+OF_ARRAYS(modified_bessel_k1, 1, 0)
+OF_ARRAYS(scaled_modified_bessel_k0, 1, 0)
+OF_ARRAYS(scaled_modified_bessel_k1, 1, 0)
+OF_ARRAYS(zeta, 2, 0)
+OF_ARRAYS(igamma, 2, 0)
+OF_ARRAYS(igammac, 2, 0)
+OF_ARRAYS(chebyshev_polynomial_t, 2, 0)
+OF_ARRAYS(chebyshev_polynomial_u, 2, 0)
+OF_ARRAYS(chebyshev_polynomial_v, 2, 0)
+OF_ARRAYS(chebyshev_polynomial_w, 2, 0)
+OF_ARRAYS(shifted_chebyshev_polynomial_t, 2, 0)
+OF_ARRAYS(shifted_chebyshev_polynomial_u, 2, 0)
+OF_ARRAYS(shifted_chebyshev_polynomial_v, 2, 0)
+OF_ARRAYS(shifted_chebyshev_polynomial_w, 2, 0)
+OF_ARRAYS(hermite_polynomial_h, 2, 0)
+OF_ARRAYS(hermite_polynomial_he, 2, 0)
+OF_ARRAYS(laguerre_polynomial_l, 2, 0)
+OF_ARRAYS(legendre_polynomial_p, 2, 0)
 OF_ARRAYS(sigmoid, 1, 0)
 OF_ARRAYS(silu, 1, 0)
 OF_ARRAYS(mish, 1, 0)
@@ -281,6 +316,37 @@ const CompiledKernel pointwise_kernels[] = {
     {"erfinv", serve_elementwise, &erfinv_how, 0},
     {"lgamma", serve_elementwise, &lgamma_how, 0},
     {"digamma", serve_elementwise, &digamma_how, 0},
+    {"erfcx", serve_elementwise, &erfcx_how, 0},
+    {"log_ndtr", serve_elementwise, &log_ndtr_how, 0},
+    {"ndtri", serve_elementwise, &ndtri_how, 0},
+    {"airy_ai", serve_elementwise, &airy_ai_how, 0},
+    {"bessel_j0", serve_elementwise, &bessel_j0_how, 0},
+    {"bessel_j1", serve_elementwise, &bessel_j1_how, 0},
+    {"bessel_y0", serve_elementwise, &bessel_y0_how, 0},
+    {"bessel_y1", serve_elementwise, &bessel_y1_how, 0},
+    {"i0", serve_elementwise, &i0_how, 0},
+    {"i0e", serve_elementwise, &i0e_how, 0},
+    {"i1", serve_elementwise, &i1_how, 0},
+    {"i1e", serve_elementwise, &i1e_how, 0},
+    {"modified_bessel_k0", serve_elementwise, &modified_bessel_k0_how, 0},
+    {"modified_bessel_k1", serve_elementwise, &modified_bessel_k1_how, 0},
+    {"scaled_modified_bessel_k0", serve_elementwise, &scaled_modified_bessel_k0_how, 0},
+    {"scaled_modified_bessel_k1", serve_elementwise, &scaled_modified_bessel_k1_how, 0},
+    {"zeta", serve_elementwise, &zeta_how, 0},
+    {"igamma", serve_elementwise, &igamma_how, 0},
+    {"igammac", serve_elementwise, &igammac_how, 0},
+    {"chebyshev_polynomial_t", serve_elementwise, &chebyshev_polynomial_t_how, 0},
+    {"chebyshev_polynomial_u", serve_elementwise, &chebyshev_polynomial_u_how, 0},
+    {"chebyshev_polynomial_v", serve_elementwise, &chebyshev_polynomial_v_how, 0},
+    {"chebyshev_polynomial_w", serve_elementwise, &chebyshev_polynomial_w_how, 0},
+    {"shifted_chebyshev_polynomial_t", serve_elementwise, &shifted_chebyshev_polynomial_t_how, 0},
+    {"shifted_chebyshev_polynomial_u", serve_elementwise, &shifted_chebyshev_polynomial_u_how, 0},
+    {"shifted_chebyshev_polynomial_v", serve_elementwise, &shifted_chebyshev_polynomial_v_how, 0},
+    {"shifted_chebyshev_polynomial_w", serve_elementwise, &shifted_chebyshev_polynomial_w_how, 0},
+    {"hermite_polynomial_h", serve_elementwise, &hermite_polynomial_h_how, 0},
+    {"hermite_polynomial_he", serve_elementwise, &hermite_polynomial_he_how, 0},
+    {"laguerre_polynomial_l", serve_elementwise, &laguerre_polynomial_l_how, 0},
+    {"legendre_polynomial_p", serve_elementwise, &legendre_polynomial_p_how, 0},
     {"sigmoid", serve_elementwise, &sigmoid_how, 0},
     {"logit", serve_elementwise, &logit_how, 0},
     {"silu", serve_elementwise, &silu_how, 0},
