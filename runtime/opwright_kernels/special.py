@@ -293,10 +293,11 @@ def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 def _quantile(xp: ModuleType, distance: Array, tail: Array) -> Array:
     """Return where the distribution function is 0.5 + `distance`, and `tail` is what it lacks to 0 or 1."""
     size = xp.abs(distance)
-    root = xp.sqrt(-xp.log(tail))
+    inside = tail > 0
+    root = xp.sqrt(-xp.log(xp.where(inside, tail, tail.dtype.type(0.5))))
     result = xp.full_like(distance, math.nan)
     put_where(xp, result, size <= 0.425, lambda q: q * ratio(_QUANTILE_CENTRE, 0.180625 - q * q), size)
-    put_where(xp, result, (size > 0.425) & (root <= 5), lambda r: ratio(_QUANTILE_TAIL, r - 1.6), root)
-    put_where(xp, result, (size > 0.425) & (root > 5), lambda r: ratio(_QUANTILE_FAR, r - 5), root)
+    put_where(xp, result, inside & (size > 0.425) & (root <= 5), lambda r: ratio(_QUANTILE_TAIL, r - 1.6), root)
+    put_where(xp, result, inside & (size > 0.425) & (root > 5), lambda r: ratio(_QUANTILE_FAR, r - 5), root)
     result[tail == 0] = math.inf
     return xp.copysign(result, distance)

@@ -183,6 +183,20 @@ def _largest() -> list[Make]:
     return [lambda x, shape=shape, options=options: (np, x(*shape), *options) for shape in IMAGES for options in POOLS]
 
 
+def _divided() -> list[Make]:
+    return [
+        lambda x, shape=shape, counts=counts: (np, x(*shape), counts)
+        for shape, counts in (
+            ((2, 3, 9, 12), [4, 5]),
+            ((3, 7, 9), (1, 1)),
+            ((2, 3, 5, 4), [7, 9]),
+            ((2, 3, 7, 6, 5), [2, 4, 3]),
+            ((2, 7, 6, 5), [1, 1, 6]),
+            ((2, 220, 180), [3, 50]),
+        )
+    ]
+
+
 def _averages() -> list[Make]:
     return [
         lambda x, shape=shape, options=options, more=more: (np, x(*shape), *options[:3], options[4], *more)
@@ -256,6 +270,16 @@ SHAPED: dict[str, list[Make]] = {
     ],
     "max_pool2d": _largest(),
     "avg_pool2d": _averages(),
+    "max_pool3d": [
+        lambda x: (np, x(2, 3, 5, 7, 6), [2], [], [1, 0, 1], [1], False),
+        lambda x: (np, x(3, 5, 7, 6), [2, 3, 1], [1, 2, 2], [1, 1, 0], [2, 1, 3], True),
+    ],
+    "avg_pool3d": [
+        lambda x, has=has: (np, x(2, 3, 5, 7, 6), [3, 2, 2], [2], [1, 0, 1], has, not has, None)
+        for has in (True, False)
+    ],
+    "adaptive_max_pool": _divided(),
+    "adaptive_avg_pool": _divided(),
     "convolution": _convolutions(),
     "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],
     "log_softmax_gradient": [lambda x: (x(6, 70), -abs(x(6, 70)))],

@@ -26,7 +26,7 @@ static inline double digamma_above_zero(double x) {
 
 static inline double own_digamma_f64(double x) {
     if (!(x < 0.0)) {
-        return digamma_above_zero(x);
+        return x == 0.0 ? -copysign(INFINITY, x) : digamma_above_zero(x);
     }
     const double distance = x - rint(x);
     return isinf(x) || distance == 0.0 ? NAN : digamma_above_zero(1.0 - x) - PI / tan(PI * distance);
@@ -36,12 +36,9 @@ static inline float own_digamma_f32(float x) { return (float)own_digamma_f64((do
 
 static inline double own_lgamma_f64(double x) {
     int sign;
-    return lgamma_r(x, &sign);
+    return x <= 0.0 && x == floor(x) ? INFINITY : lgamma_r(x, &sign);
 }
 
-static inline float own_lgamma_f32(float x) {
-    int sign;
-    return (float)lgamma_r((double)x, &sign);
-}
+static inline float own_lgamma_f32(float x) { return (float)own_lgamma_f64((double)x); }
 
 #endif

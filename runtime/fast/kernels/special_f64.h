@@ -39,13 +39,10 @@ static inline double normal_quantile(double distance, double tail) {
         const double t = 0.180625 - size * size;
         return copysign(size * RATIO(SPECIAL_QUANTILE_CENTRE, t), distance);
     }
-    if (tail == 0.0) {
-        return copysign(INFINITY, distance);
+    if (!(tail > 0.0)) {
+        return tail == 0.0 ? copysign(INFINITY, distance) : NAN;
     }
     const double root = sqrt(-log(tail));
-    if (root != root) {
-        return root;
-    }
     const double found = root <= 5.0 ? RATIO(SPECIAL_QUANTILE_TAIL, root - 1.6) : RATIO(SPECIAL_QUANTILE_FAR, root - 5.0);
     return copysign(found, distance);
 }
