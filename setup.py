@@ -5,10 +5,13 @@ Where it cannot be built, one line says so, and what is installed runs in Python
 
 from __future__ import annotations
 
+import ast
 import sys
 import sysconfig
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -21,6 +24,12 @@ FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
 FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 # The functions of one element, which are those of the loops that the generator writes.
 TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements.h", "mathematics.h")}
+
+# The modules whose tables of numbers kernels in C go by, too.
+TABLES = [
+    Path("runtime", "opwright_kernels", f"{name}.py")
+    for name in ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
+]
 
 
 class BuildCore(build_ext):
@@ -46,12 +55,15 @@ class BuildCore(build_ext):
         return all(Path(self.get_ext_fullpath(each.name)).exists() for each in self.extensions)
 
     def _written_headers(self) -> Path:
-        """Write the headers that templates hold, and return their folder."""
+        """Write the headers that templates and tables hold, and return their folder."""
         folder = Path(self.build_temp, "include")
         folder.mkdir(parents=True, exist_ok=True)
         for name, template in TEMPLATES.items():
             text = template.read_text("utf-8").replace("{{ header }}", f"/* Written from {template.as_posix()}. */")
             folder.joinpath(name).write_text(text, "utf-8")
+        folder.joinpath("coefficients.h").write_text(
+            "".join(line for path in TABLES for line in _tables(path)), "utf-8"
+        )
         return folder
 
 
@@ -74,6 +86,33 @@ def _left_out(problem: str) -> None:
     print(f"opwright._fast is not built, Python runs in its place: {reason}", file=sys.stderr)
 
 
+def _tables(path: Path) -> Iterator[str]:
+    """Yield the numbers and tuples of numbers that a module begins with, as constants in C: `GAMMA_ZETA` of gamma.py's
+    `_ZETA`, `SPECIAL_ERF_TAIL_0` and `_1` of a pair."""
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(statement, ast.Assign):
+            try:
+                value = eval(compile(ast.Expression(statement.value), path, "eval"), {"__builtins__": {}})
+            except NameError:  # a type, or what is made of other constants
+                continue
+            target = statement.targets[0]
+            several = isinstance(target, ast.Tuple)
+            names = [ast.unparse(each) for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+            for name, each in zip(names, value if several else [value], strict=True):
+                yield from _constants(f"{path.stem}{name}".upper(), each)
+
+
+def _constants(name: str, value: Any) -> Iterator[str]:
+    """Yield a number or a tuple as constants in C; nothing for anything else."""
+    if isinstance(value, (int, float)):
+        yield f"static const double {name} = {float(value)!r};\n"
+    elif isinstance(value, tuple) and all(isinstance(each, (int, float)) for each in value):
+        yield f"static const double {name}[] = {{{', '.join(repr(float(each)) for each in value)}}};\n"
+    elif isinstance(value, tuple):
+        for place, each in enumerate(value):
+            yield from _constants(f"{name}_{place}", each)
+
+
 def _unsupported() -> str:
     """Return why this interpreter cannot have it, or nothing."""
     if sys.implementation.name != "cpython":
@@ -88,7 +127,7 @@ setup(
         Extension(
             "opwright._fast",
             sorted(str(path) for path in SOURCES.rglob("*.c")),
-            depends=sorted(map(str, [*SOURCES.rglob("*.h"), *TEMPLATES.values()])),
+            depends=sorted(map(str, [*SOURCES.rglob("*.h"), *TEMPLATES.values(), *TABLES])),
             optional=True,
         )
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import in_double, polynomial, put_where, ratio
 
 Array = Any
@@ -137,6 +138,7 @@ _COSINE = (
 )
 
 
+@compiled
 def airy_ai(xp: ModuleType, x: Array, out: Array | None = None) -> Array:
     """Return Airy's function Ai: a wave below 0, and a decay above; NaN at the infinities."""
     return in_double(xp, _airy, out, x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import blockwise, in_double, polynomial, put_where, ratio
 
 Array = Any
@@ -173,21 +174,25 @@ _K1_TAIL = (
 )
 
 
+@compiled
 def i0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of order 0."""
     return blockwise(xp, lambda xp, x: _bessel(xp, x, _I0, _I0_TAIL, scaled=False), out, self)
 
 
+@compiled
 def i0e(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of order 0 times exp(-|self|)."""
     return blockwise(xp, lambda xp, x: _bessel(xp, x, _I0, _I0_TAIL, scaled=True), out, self)
 
 
+@compiled
 def i1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of order 1."""
     return blockwise(xp, lambda xp, x: _odd(xp, x, scaled=False), out, self)
 
 
+@compiled
 def i1e(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of order 1 times exp(-|self|)."""
     return blockwise(xp, lambda xp, x: _odd(xp, x, scaled=True), out, self)
@@ -208,7 +213,10 @@ def _bessel(xp: ModuleType, x: Array, near: tuple[float, ...], tail: tuple[float
 
     def from_tail(v: Array) -> Array:
         value = polynomial(tail, _BORDER / v) / xp.sqrt(v)
-        return value if scaled else value * xp.exp(v)
+        if scaled:
+            return value
+        root = xp.exp(0.5 * v)  # exp(v) is infinite before the product is
+        return value * root * root
 
     result = size.copy()
     put_where(xp, result, size <= _BORDER, from_near, size)
@@ -216,21 +224,25 @@ def _bessel(xp: ModuleType, x: Array, near: tuple[float, ...], tail: tuple[float
     return result
 
 
+@compiled
 def modified_bessel_k0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of the second kind and order 0: inf at 0, NaN below."""
     return in_double(xp, lambda xp, x: _second_kind(xp, x, 0, scaled=False), out, self)
 
 
+@compiled
 def modified_bessel_k1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of the second kind and order 1: inf at 0, NaN below."""
     return in_double(xp, lambda xp, x: _second_kind(xp, x, 1, scaled=False), out, self)
 
 
+@compiled
 def scaled_modified_bessel_k0(xp: ModuleType, x: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of the second kind and order 0 times exp(x)."""
     return in_double(xp, lambda xp, x: _second_kind(xp, x, 0, scaled=True), out, x)
 
 
+@compiled
 def scaled_modified_bessel_k1(xp: ModuleType, x: Array, out: Array | None = None) -> Array:
     """Return the modified Bessel function of the second kind and order 1 times exp(x)."""
     return in_double(xp, lambda xp, x: _second_kind(xp, x, 1, scaled=True), out, x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import in_double, polynomial, put_where, ratio
 
 Array = Any
@@ -184,21 +185,25 @@ _Q1 = (
 )
 
 
+@compiled
 def bessel_j0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the Bessel function of the first kind and order 0."""
     return in_double(xp, _j0, out, self)
 
 
+@compiled
 def bessel_j1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the Bessel function of the first kind and order 1."""
     return in_double(xp, _j1, out, self)
 
 
+@compiled
 def bessel_y0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the Bessel function of the second kind and order 0: -inf at 0, NaN below."""
     return in_double(xp, _y0, out, self)
 
 
+@compiled
 def bessel_y1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the Bessel function of the second kind and order 1: -inf at 0, NaN below."""
     return in_double(xp, _y1, out, self)

@@ -159,7 +159,7 @@ def lgamma_of_block(xp: ModuleType, x: Array, *, short: bool = False) -> Array:
     reflected = x < 0.5
     y = xp.where(reflected, 1 - x, x)
     result = _lgamma_from_half(xp, y, short)
-    put_where(xp, result, reflected, lambda low, value: _reflected_lgamma(xp, low, value), x, result)
+    put_where(xp, result, reflected & xp.isfinite(x), lambda low, value: _reflected_lgamma(xp, low, value), x, result)
     result[xp.isinf(x) | (x <= 0) & (x == xp.rint(x))] = math.inf
     return result
 
@@ -188,7 +188,8 @@ def stirling_rest(v: Array, terms: tuple[float, ...] = _STIRLING) -> Array:
 
 def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
     sine = xp.abs(xp.sin(math.pi * (x - xp.rint(x))))
-    found = math.log(math.pi) - xp.log(sine) - at_1_less_x  # the quotient would overflow beside 0
+    some = xp.where(sine == 0, sine.dtype.type(1), sine)
+    found = math.log(math.pi) - xp.log(some) - at_1_less_x  # the quotient would overflow beside 0
     return xp.where(sine == 0, math.inf, found)
 
 
@@ -219,7 +220,8 @@ def _digamma_of_one(x: float) -> float:
 def _digamma(xp: ModuleType, x: Array) -> Array:
     y = xp.where(x < 0, 1 - x, x)
     result = xp.full_like(y, math.nan)
-    put_where(xp, result, y < 1, lambda v: _digamma_near(v + 1) - 1 / v, y)
+    result[y == 0] = -xp.copysign(y[y == 0] + math.inf, y[y == 0])
+    put_where(xp, result, (y < 1) & (y != 0), lambda v: _digamma_near(v + 1) - 1 / v, y)
     put_where(xp, result, (y >= 1) & (y < 8), _digamma_near, y)
     put_where(xp, result, y >= 8, lambda v: _digamma_tail(xp, v), y)
     put_where(xp, result, x < 0, lambda low, value: _reflected_digamma(xp, low, value), x, result)
@@ -268,6 +270,7 @@ def _trigamma(xp: ModuleType, x: Array) -> Array:
     return result
 
 
+@compiled
 def zeta(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return Hurwitz's zeta function: the sum of `(other + k) ** -self` over k = 0, 1, 2, …"""
     return blockwise(xp, _zeta, out, self, other)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import in_double, polynomial, put_where
 from opwright_kernels.gamma import lgamma_of_block, stirling_rest
 from opwright_kernels.special import erfc_of_block
@@ -169,11 +170,13 @@ _TEMME = (
 )
 
 
+@compiled
 def igamma(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return P(self, other), the part of the gamma function's integral up to `other`; NaN where one is negative."""
     return in_double(xp, lambda xp, a, x: _fractions(xp, a, x, upper=False), out, self, other)
 
 
+@compiled
 def igammac(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
     """Return Q(self, other), the part of the integral of the gamma function from `other` on; NaN where one is
     negative."""
@@ -185,7 +188,8 @@ def _fractions(xp: ModuleType, a: Array, x: Array, *, upper: bool) -> Array:
     inside = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
     near = inside & (a > _LARGE) & (xp.abs(x - a) < _NEAR * a)
     # Q of small a and x is small only where P, about x**a, is near 1.
-    small = inside & ~near & (x <= 1.1) & (a < xp.where(x < 0.5, -0.4 / xp.log(xp.minimum(x, 0.5)), x / 1.1))
+    bound = xp.where(x < 0.5, -0.4 / xp.log(xp.where(inside & (x < 0.5), x, 0.5)), x / 1.1)
+    small = inside & ~near & (x <= 1.1) & (a < bound)
     fraction = inside & ~near & ~small & (x > 1.1) & (x >= a)
     series = inside & ~near & ~small & ~fraction
     put_where(xp, result, near, lambda a, x: _temme(xp, a, x, upper), a, x)

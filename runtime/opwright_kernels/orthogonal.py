@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.approximation import blockwise, put_where
 
 Array = Any
@@ -21,46 +22,55 @@ _HERMITE_LIMITS = {4: 128, 8: 512}  # by itemsize: PyTorch's polynomials of larg
 _OTHER_END = {"t": "t", "u": "u", "v": "w", "w": "v"}  # the kind that at -x is this one at x, but for its sign
 
 
+@compiled
 def chebyshev_polynomial_t(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the first kind: cos(n θ), where x is cos(θ)."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "t", x, n), out, x, n)
 
 
+@compiled
 def chebyshev_polynomial_u(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the second kind: sin((n + 1) θ) / sin(θ)."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "u", x, n), out, x, n)
 
 
+@compiled
 def chebyshev_polynomial_v(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the third kind: cos((n + 1/2) θ) / cos(θ / 2)."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "v", x, n), out, x, n)
 
 
+@compiled
 def chebyshev_polynomial_w(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the fourth kind: sin((n + 1/2) θ) / sin(θ / 2)."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "w", x, n), out, x, n)
 
 
+@compiled
 def shifted_chebyshev_polynomial_t(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the first kind at 2x - 1."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "t", x + x - 1, n), out, x, n)
 
 
+@compiled
 def shifted_chebyshev_polynomial_u(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the second kind at 2x - 1."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "u", x + x - 1, n), out, x, n)
 
 
+@compiled
 def shifted_chebyshev_polynomial_v(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the third kind at 2x - 1."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "v", x + x - 1, n), out, x, n)
 
 
+@compiled
 def shifted_chebyshev_polynomial_w(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Chebyshev's polynomial of the fourth kind at 2x - 1."""
     return blockwise(xp, lambda xp, x, n: _chebyshev(xp, "w", x + x - 1, n), out, x, n)
 
 
+@compiled
 def hermite_polynomial_h(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Hermite's polynomial of the physicists; NaN beyond degree 128 in float32, 512 in float64."""
 
@@ -70,6 +80,7 @@ def hermite_polynomial_h(xp: ModuleType, x: Array, n: Array, out: Array | None =
     return blockwise(xp, computed, out, x, n)
 
 
+@compiled
 def hermite_polynomial_he(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Hermite's polynomial of the probabilists; NaN beyond degree 128 in float32, 512 in float64."""
 
@@ -79,6 +90,7 @@ def hermite_polynomial_he(xp: ModuleType, x: Array, n: Array, out: Array | None 
     return blockwise(xp, computed, out, x, n)
 
 
+@compiled
 def laguerre_polynomial_l(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Laguerre's polynomial. It takes as many steps as the largest degree says."""
 
@@ -90,6 +102,7 @@ def laguerre_polynomial_l(xp: ModuleType, x: Array, n: Array, out: Array | None 
     return blockwise(xp, computed, out, x, n)
 
 
+@compiled
 def legendre_polynomial_p(xp: ModuleType, x: Array, n: Array, out: Array | None = None) -> Array:
     """Return Legendre's polynomial. It takes as many steps as the largest degree says."""
 

@@ -13,13 +13,16 @@ from types import ModuleType
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
-from opwright.arrays.dtypes import FLOATING, bool_, int64
+from opwright.arrays.dtypes import FLOATING, int64
 from opwright.core import compiled
 from opwright_kernels.rules.windows import per_dimension, window_count
 
 Array = Any
 Sizes = Sequence[int]
+
+_GATHERED = 32768  # elements of windows that are gathered at once
 
 
 def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
@@ -42,6 +45,7 @@ def max_pool2d(
     return _largest(xp, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+@compiled
 def max_pool3d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
@@ -54,6 +58,10 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
     sizes = self.shape[-ndim:]
     best = _lowest(xp, self, counts)
     starts = [xp.arange(count) * step - pad for count, step, pad in zip(counts, stride, padding, strict=True)]
+    if 0 < best.size * math.prod(kernel) <= _GATHERED:
+        places = [_places_within(xp, *each) for each in zip(starts, kernel, dilation, sizes, strict=True)]
+        if all(bool((each >= 0).all()) for each in places):
+            return _filled(xp, best, _largest_gathered(xp, self, places))
     # Which place of each window is the largest, by number; at first that which is not padding, for windows in which
     # nothing is larger than the lowest.
     first = [xp.maximum(-(start // gap), 0) for start, gap in zip(starts, dilation, strict=True)]
@@ -77,6 +85,22 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
     offsets = _flat_place([xp.arange(extent) * gap for extent, gap in zip(kernel, dilation, strict=True)], sizes)
     index = xp.take(offsets.reshape(-1), number)
     index += _flat_place(starts, sizes)
+    return best, index
+
+
+def _places_within(xp: ModuleType, start: Array, kernel: int, gap: int, size: int) -> Array:
+    """Return the places of each window, the nearest ones within the image for those outside; -1 where there is none."""
+    first, last = xp.maximum(-(start // gap), 0), xp.minimum((size - 1 - start) // gap, kernel - 1)
+    at = xp.minimum(xp.maximum(xp.arange(kernel), first[:, None]), last[:, None])
+    return xp.where((first <= last)[:, None], start[:, None] + at * gap, -1)
+
+
+def _filled(xp: ModuleType, best: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return what was found, its dimensions in memory ordered as those of `best`."""
+    if best.flags.c_contiguous:
+        return found
+    index = xp.empty_like(best, dtype=int64)
+    best[...], index[...] = found
     return best, index
 
 
@@ -124,6 +148,7 @@ def avg_pool2d(
     return _average(xp, self, 2, (kernel_size, stride, padding, (1,), ceil_mode), count_include_pad, divisor_override)
 
 
+@compiled
 def avg_pool3d(
     xp: ModuleType,
     self: Array,
@@ -192,6 +217,7 @@ def _divided(xp: ModuleType, total: Array, divisor: Array) -> Array:
 # Adaptive pooling: window i of `count` reaches from i * size // count to the next one's start, rounded up.
 
 
+@compiled
 def adaptive_avg_pool(xp: ModuleType, self: Array, output_size: Sizes) -> Array:
     """Return the average of each of `output_size` windows."""
     result = self
@@ -223,26 +249,59 @@ def _adaptive_windows(xp: ModuleType, size: int, wanted: int) -> tuple[Array, Ar
     return start, -(-(number + 1) * size // max(wanted, 1)) - start
 
 
+@compiled
 def adaptive_max_pool(xp: ModuleType, self: Array, output_size: Sizes) -> tuple[Array, Array]:
     """Return the largest element of each of `output_size` windows and its place in the flattened image."""
-    ndim = len(output_size)
-    sizes = self.shape[-ndim:]
-    lists = [_adaptive_windows(xp, size, wanted) for size, wanted in zip(sizes, output_size, strict=True)]
+    sizes = self.shape[-len(output_size) :]
+    places = []
+    for size, wanted in zip(sizes, output_size, strict=True):
+        start, length = _adaptive_windows(xp, size, wanted)
+        longest = int(length.max()) if wanted else 0
+        places.append(start[:, None] + xp.minimum(xp.arange(longest), length[:, None] - 1))
     best = _lowest(xp, self, output_size)
-    index = xp.empty_like(best, dtype=int64)
-    index[...] = _flat_place([start for start, _ in lists], sizes)
     if not best.size:
-        return best, index
-    longest = [-(-size // wanted) + 1 for size, wanted in zip(sizes, output_size, strict=True)]
-    for place in itertools.product(*map(range, longest)):
-        inside = xp.ones((), bool_)
-        spots = []
-        candidate = self
-        for dim, (at, (start, length), size) in enumerate(zip(place, lists, sizes, strict=True), self.ndim - ndim):
-            inside = inside[..., None] & (at < length)
-            spots.append(xp.minimum(start + at, size - 1))
-            candidate = xp.take(candidate, spots[-1], axis=dim)
-        larger = ((candidate > best) | (candidate != candidate)) & inside
-        xp.copyto(best, candidate, where=larger)
-        xp.copyto(index, _flat_place(spots, sizes), where=larger)
-    return best, index
+        return best, xp.empty_like(best, dtype=int64)
+    return _filled(xp, best, _largest_gathered(xp, self, places))
+
+
+def _largest_gathered(xp: ModuleType, self: Array, places: Sequence[Array]) -> tuple[Array, Array]:
+    """Return the largest element of each window and its place in the flattened image, by the places of each window
+    along each dimension, of which some may be there twice. On the CPU a few windows at a time are gathered."""
+    shape = (*self.shape[: -len(places)], *(len(each) for each in places))
+    sizes = self.shape[-len(places) :]
+    images = self.reshape(-1, math.prod(sizes))
+    row = math.prod(each.size for each in places[1:]) * places[0].shape[1]  # what one row of windows has
+    step = max(1, _GATHERED // row) if xp is np else len(places[0])
+    planes = max(1, _GATHERED // (row * min(step, len(places[0])))) if xp is np else len(images)
+    others = math.prod(len(each) for each in places[1:])
+    best = xp.empty((len(images), len(places[0]), others), self.dtype)
+    index = xp.empty(best.shape, int64)
+    for first in range(0, len(places[0]), step):
+        spots = _spots(xp, [places[0][first : first + step], *places[1:]], sizes)
+        rows = (slice(first, first + step), slice(None))
+        for plane in range(0, len(images), planes):
+            part = (slice(plane, plane + planes), *rows)
+            values, where = _largest_of_rows(xp, images[plane : plane + planes].take(spots, axis=1))
+            best[part] = values.reshape(best[part].shape)
+            index[part] = spots[xp.arange(len(spots)), where].reshape(best[part].shape)
+    return best.reshape(shape), index.reshape(shape)
+
+
+def _spots(xp: ModuleType, places: Sequence[Array], sizes: Sizes) -> Array:
+    """Return a row of places in the flattened image for each window."""
+    spots = places[0]
+    for each, size in zip(places[1:], sizes[1:], strict=True):
+        spots = (spots[:, None, :, None] * size + each[None, :, None, :]).reshape(
+            len(spots) * len(each), spots.shape[1] * each.shape[1]
+        )
+    return spots
+
+
+def _largest_of_rows(xp: ModuleType, windows: Array) -> tuple[Array, Array]:
+    """Return the largest element of each row and its number: the first one's, but the last of NaN."""
+    where = windows.argmax(axis=-1)
+    best = xp.take_along_axis(windows, where[..., None], axis=-1)[..., 0]
+    nothing = best != best
+    if nothing.any():
+        where[nothing] = windows.shape[-1] - 1 - xp.isnan(windows[nothing][:, ::-1]).argmax(axis=-1)
+    return best, where

@@ -238,6 +238,7 @@ def _tail_exponent(xp: ModuleType, v: Array) -> Array:
     return result
 
 
+@compiled
 def erfcx(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return exp(self²) erfc(self)."""
     return blockwise(xp, _erfcx, out, self)
@@ -250,6 +251,7 @@ def _erfcx(xp: ModuleType, x: Array) -> Array:
     return result
 
 
+@compiled
 def log_ndtr(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the logarithm of the normal distribution function."""
     return blockwise(xp, _log_ndtr, out, self)
@@ -282,6 +284,7 @@ def _erfinv_of_one(x: float) -> float:
 _quantile_of_one = NormalDist().inv_cdf
 
 
+@compiled
 def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of the normal distribution function: infinite at 0 and 1, NaN beyond."""
     return blockwise(xp, lambda xp, p: _quantile(xp, p - 0.5, xp.minimum(p, 1 - p)), out, self)
@@ -290,10 +293,11 @@ def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 def _quantile(xp: ModuleType, distance: Array, tail: Array) -> Array:
     """Return where the distribution function is 0.5 + `distance`, and `tail` is what it lacks to 0 or 1."""
     size = xp.abs(distance)
-    root = xp.sqrt(-xp.log(tail))
+    inside = tail > 0
+    root = xp.sqrt(-xp.log(xp.where(inside, tail, tail.dtype.type(0.5))))
     result = xp.full_like(distance, math.nan)
     put_where(xp, result, size <= 0.425, lambda q: q * ratio(_QUANTILE_CENTRE, 0.180625 - q * q), size)
-    put_where(xp, result, (size > 0.425) & (root <= 5), lambda r: ratio(_QUANTILE_TAIL, r - 1.6), root)
-    put_where(xp, result, (size > 0.425) & (root > 5), lambda r: ratio(_QUANTILE_FAR, r - 5), root)
+    put_where(xp, result, inside & (size > 0.425) & (root <= 5), lambda r: ratio(_QUANTILE_TAIL, r - 1.6), root)
+    put_where(xp, result, inside & (size > 0.425) & (root > 5), lambda r: ratio(_QUANTILE_FAR, r - 5), root)
     result[tail == 0] = math.inf
     return xp.copysign(result, distance)

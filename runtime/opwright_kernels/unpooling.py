@@ -56,34 +56,39 @@ def _fractional(
     ndim = len(kernel)
     images = self if self.ndim == ndim + 2 else self[None]
     batch, channels, *sizes = images.shape
-    flat = images.reshape(batch, channels, math.prod(sizes))
+    flat = images.reshape(-1)
     starts = [
         _starts(xp, random_samples[:batch, :, dim], *each)
         for dim, each in enumerate(zip(sizes, wanted, kernel, strict=True))
     ]
-    best = index = None
-    for place in itertools.product(*map(range, kernel)):
-        spot = xp.zeros((), starts[0].dtype)
-        for dim, (start, at, size) in enumerate(zip(starts, place, sizes, strict=True)):
-            shape = (batch, channels, *(wanted[dim] if dim == other else 1 for other in range(ndim)))
-            spot = spot * size + (start + at).reshape(shape)
-        rows = spot.reshape(batch, channels, math.prod(wanted))
-        candidate = xp.take_along_axis(flat, rows, axis=2).reshape(spot.shape)
-        if best is None or index is None:
-            best, index = candidate, spot
-            continue
-        larger = (candidate > best) | (candidate != candidate)
-        best, index = xp.where(larger, candidate, best), xp.where(larger, spot, index)
-    if best is None or index is None:  # windows without elements
-        index = _corner(xp, starts, sizes)
-        best = xp.full(index.shape, -math.inf, self.dtype)
+    corner = _corner(xp, starts, sizes)
+    plane = xp.arange(batch * channels).reshape(batch, channels, *(1,) * ndim) * math.prod(sizes)
+    places = itertools.product(*map(range, kernel))
+    index = corner + plane
+    best = flat.take(index) if math.prod(kernel) else xp.full(index.shape, -math.inf, self.dtype)
+    for place in itertools.islice(places, 1, None):
+        spot = corner + (plane + _offset(place, sizes))
+        candidate = flat.take(spot)
+        larger = candidate > best
+        larger |= candidate != candidate
+        xp.copyto(best, candidate, where=larger)
+        xp.copyto(index, spot, where=larger)
     shape = (*self.shape[:-ndim], *wanted)
-    return best.reshape(shape), index.reshape(shape)
+    return best.reshape(shape), (index - plane).reshape(shape)
+
+
+def _offset(place: Sequence[int], sizes: Sizes) -> int:
+    """Return how far behind a window's first place another one of it lies in the flattened image."""
+    result = 0
+    for at, size in zip(place, sizes, strict=True):
+        result = result * size + at
+    return result
 
 
 def _corner(xp: ModuleType, starts: Sequence[Array], sizes: Sizes) -> Array:
-    spot = xp.zeros((), starts[0].dtype)
-    for start, size in zip(starts, sizes, strict=True):
+    """Return the first place of each window in the flattened image."""
+    spot = starts[0]
+    for start, size in zip(starts[1:], sizes[1:], strict=True):
         spot = spot[..., None] * size + start.reshape(*start.shape[:2], *(1,) * (spot.ndim - 2), -1)
     return spot
 

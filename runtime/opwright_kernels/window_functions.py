@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.arrays.dtypes import get_default_dtype
+from opwright_kernels.bessel import i0
 
 Array = Any
 
@@ -53,7 +54,7 @@ def kaiser_window(
 ) -> Array:
     """Return I0(beta sqrt(1 - (2x - 1)^2)) / I0(beta), with the modified Bessel function of the first kind."""
     off_centre = 2 * _places(xp, window_length, periodic) - 1
-    window = xp.i0(beta * xp.sqrt(xp.maximum(1 - off_centre**2, 0))) / xp.i0(xp.asarray([beta]))
+    window = i0(xp, beta * xp.sqrt(xp.maximum(1 - off_centre**2, 0))) / i0(xp, xp.asarray([beta], "float64"))
     return _cast(xp, window_length, window, dtype)
 
 

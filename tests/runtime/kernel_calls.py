@@ -36,6 +36,11 @@ def _two(*numbers: Any) -> list[Make]:
     return [lambda x: (np, x(), x(), *numbers)]
 
 
+def _degrees() -> list[Make]:
+    """Return calls of low degrees: waves of high ones lose as many digits as these have."""
+    return [lambda x: (np, x(), np.fmod(x(), 40).astype(x().dtype))]
+
+
 def _slope(*numbers: Any) -> list[Make]:
     return [lambda x: (x(), x(), *numbers)]
 
@@ -44,6 +49,16 @@ def _slope(*numbers: Any) -> list[Make]:
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
     **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle", "cube"), _one()),
+    **dict.fromkeys(
+        ("erfcx", "log_ndtr", "ndtri", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"), _one()
+    ),
+    **dict.fromkeys(("i0", "i0e", "i1", "i1e", "modified_bessel_k0", "modified_bessel_k1"), _one()),
+    **dict.fromkeys(("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"), _one()),
+    **dict.fromkeys(("igamma", "igammac"), _two()),
+    "zeta": [lambda x: (np, x(), np.fmod(x(), 30).astype(x().dtype))],  # a step for each number below 9
+    **dict.fromkeys((f"{kind}chebyshev_polynomial_{each}" for kind in ("", "shifted_") for each in "tuvw"), _degrees()),
+    **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he"), _degrees()),
+    **dict.fromkeys(("laguerre_polynomial_l", "legendre_polynomial_p"), _degrees()),
     "logit": _one(None) + _one(0.1) + _one(0.75),
     "elu": _one(1.0, 1.0, 1.0) + _one(1.5, 1.1, 0.7) + _one(2, 3, 1),
     "leaky_relu": _one(0.01) + _one(-0.5) + _one(2),
@@ -168,6 +183,20 @@ def _largest() -> list[Make]:
     return [lambda x, shape=shape, options=options: (np, x(*shape), *options) for shape in IMAGES for options in POOLS]
 
 
+def _divided() -> list[Make]:
+    return [
+        lambda x, shape=shape, counts=counts: (np, x(*shape), counts)
+        for shape, counts in (
+            ((2, 3, 9, 12), [4, 5]),
+            ((3, 7, 9), (1, 1)),
+            ((2, 3, 5, 4), [7, 9]),
+            ((2, 3, 7, 6, 5), [2, 4, 3]),
+            ((2, 7, 6, 5), [1, 1, 6]),
+            ((2, 220, 180), [3, 50]),
+        )
+    ]
+
+
 def _averages() -> list[Make]:
     return [
         lambda x, shape=shape, options=options, more=more: (np, x(*shape), *options[:3], options[4], *more)
@@ -244,6 +273,16 @@ SHAPED: dict[str, list[Make]] = {
     ],
     "max_pool2d": _largest(),
     "avg_pool2d": _averages(),
+    "max_pool3d": [
+        lambda x: (np, x(2, 3, 5, 7, 6), [2], [], [1, 0, 1], [1], False),
+        lambda x: (np, x(3, 5, 7, 6), [2, 3, 1], [1, 2, 2], [1, 1, 0], [2, 1, 3], True),
+    ],
+    "avg_pool3d": [
+        lambda x, has=has: (np, x(2, 3, 5, 7, 6), [3, 2, 2], [2], [1, 0, 1], has, not has, None)
+        for has in (True, False)
+    ],
+    "adaptive_max_pool": _divided(),
+    "adaptive_avg_pool": _divided(),
     "convolution": _convolutions(),
     "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],
     "log_softmax_gradient": [lambda x: (x(6, 70), -abs(x(6, 70)))],

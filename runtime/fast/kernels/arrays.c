@@ -136,6 +136,21 @@ int read_element(PyObject *object, int type, double *number) {
     return 1;
 }
 
+/* Return a NumPy scalar of that type as an array without dimensions; NULL for anything else. */
+Array *array_of_scalar(PyObject *object, int type) {
+    double number;
+    if (!PyArray_CheckScalar(object) || !read_element(object, type, &number)) {
+        return NULL;
+    }
+    Array *array = new_array(0, NULL, type);
+    if (array != NULL && type == NPY_DOUBLE) {
+        *(double *)PyArray_BYTES(array) = number;
+    } else if (array != NULL) {
+        *(float *)PyArray_BYTES(array) = (float)number;
+    }
+    return array;
+}
+
 /* Whether an object is a list or tuple of so many ints, or of one that stands for all; they are written. Ints of more
  * than 31 bits are left to the Python, so that sums and products of two are none too large. */
 int read_ints(PyObject *object, npy_intp *values, int count) {

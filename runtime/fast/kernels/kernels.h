@@ -65,6 +65,7 @@ int width_of(const Array *array);
 int is_array_of(PyObject *object, int type);
 int read_number(PyObject *object, double *number);
 int read_element(PyObject *object, int type, double *number);
+Array *array_of_scalar(PyObject *object, int type);
 int read_ints(PyObject *object, npy_intp *values, int count);
 int count_of_sequence(PyObject *object);
 npy_intp count_of(const Array *array);

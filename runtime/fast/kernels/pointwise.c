@@ -2,8 +2,10 @@
 
 #include "kernels.h"
 
+#include "bessel.h"
 #include "division.h"
-#include "gamma.h"
+#include "incomplete_gamma.h"
+#include "orthogonal.h"
 #include "special_f32.h"
 #include "special_f64.h"
 
@@ -17,6 +19,7 @@
 #define LARGEST FLT_MAX
 #define OF(NAME) NAME##_f32
 #include "pointwise_elements.h"
+#include "orthogonal_elements.h"
 #include "pointwise_loops.h"
 #undef REAL
 #undef LARGEST
@@ -26,6 +29,7 @@
 #define LARGEST DBL_MAX
 #define OF(NAME) NAME##_f64
 #include "pointwise_elements.h"
+#include "orthogonal_elements.h"
 #include "pointwise_loops.h"
 #undef REAL
 #undef LARGEST
@@ -139,13 +143,7 @@ static int is_dense_out(PyObject *out, const Array *first, const ElementwiseJob 
 }
 
 /* Compute, where all operands are arrays of one type. */
-static PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObject *out, ElementwiseJob *job) {
-    int type = is_array_of(args[0], NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
-    for (int i = 0; i < how->arrays; i++) {
-        if (!is_array_of(args[i], type)) {
-            return NULL;
-        }
-    }
+static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObject *out, int type, ElementwiseJob *job) {
     job->arrays = how->arrays;
     job->is_watched = how->is_watched;
     job->size = type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
@@ -161,6 +159,30 @@ static PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, 
         do_work(work_elementwise, job, job->count);
     }
     return (PyObject *)result;
+}
+
+/* Compute, where operands are arrays of one type, or, but for one, elements of it. */
+static PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObject *out, ElementwiseJob *job) {
+    PyObject *arrays[MOST_WALKED] = {NULL}, *result = NULL;
+    int type = NPY_NOTYPE, is_known = 1;
+    for (int i = 0; i < how->arrays && type == NPY_NOTYPE; i++) {
+        type = is_array_of(args[i], NPY_FLOAT) ? NPY_FLOAT : is_array_of(args[i], NPY_DOUBLE) ? NPY_DOUBLE : NPY_NOTYPE;
+    }
+    for (int i = 0; i < how->arrays && is_known; i++) {
+        if (is_array_of(args[i], type)) {
+            arrays[i] = Py_NewRef(args[i]);
+        } else {
+            arrays[i] = type == NPY_NOTYPE ? NULL : (PyObject *)array_of_scalar(args[i], type);
+        }
+        is_known = arrays[i] != NULL;
+    }
+    if (is_known) {
+        result = run_arrays(how, arrays, out, type, job);
+    }
+    for (int i = 0; i < how->arrays; i++) {
+        Py_XDECREF(arrays[i]);
+    }
+    return result;
 }
 
 /* Read the numbers of a call. NaN is left to Python where it stands for None. */
@@ -189,6 +211,17 @@ static PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCal
         return NULL;
     }
     return run_elementwise(how, call->args, out, &job);
+}
+
+/* zeta(self, other): of many elements NumPy's powers are faster. */
+static PyObject *serve_zeta(const CompiledKernel *kernel, const KernelCall *call) {
+    for (int i = 0; i < 2 && i < call->count; i++) {
+        PyObject *each = call->args[i];
+        if ((is_array_of(each, NPY_FLOAT) || is_array_of(each, NPY_DOUBLE)) && count_of((Array *)each) > BLOCK) {
+            return NULL;
+        }
+    }
+    return serve_elementwise(kernel, call);
 }
 
 /* One kernel in two ways, chosen by the last argument: "none" or "tanh". */
@@ -247,8 +280,35 @@ static PyObject *serve_lerp(const CompiledKernel *kernel, const KernelCall *call
 OF_ARRAYS(erf, 1, 0)
 OF_ARRAYS(erfc, 1, 0)
 WATCHED(erfinv, 1)
-WATCHED(lgamma, 1)
-WATCHED(digamma, 1)
+OF_ARRAYS(lgamma, 1, 0)
+OF_ARRAYS(digamma, 1, 0)
+OF_ARRAYS(erfcx, 1, 0)
+OF_ARRAYS(log_ndtr, 1, 0)
+OF_ARRAYS(ndtri, 1, 0)
+OF_ARRAYS(airy_ai, 1, 0)
+OF_ARRAYS(bessel_j0, 1, 0)
+OF_ARRAYS(bessel_j1, 1, 0)
+OF_ARRAYS(bessel_y0, 1, 0)
+OF_ARRAYS(bessel_y1, 1, 0)
+OF_ARRAYS(i0, 1, 0)
+OF_ARRAYS(i0e, 1, 0)
+OF_ARRAYS(i1, 1, 0)
+OF_ARRAYS(i1e, 1, 0)
+OF_ARRAYS(modified_bessel_k0, 1, 0)
+OF_ARRAYS(modified_bessel_k1, 1, 0)
+OF_ARRAYS(scaled_modified_bessel_k0, 1, 0)
+OF_ARRAYS(scaled_modified_bessel_k1, 1, 0)
+OF_ARRAYS(zeta, 2, 0)
+OF_ARRAYS(igamma, 2, 0)
+OF_ARRAYS(igammac, 2, 0)
+#define POLYNOMIALS(EACH) \
+    EACH(chebyshev_polynomial_t) EACH(chebyshev_polynomial_u) EACH(chebyshev_polynomial_v) \
+    EACH(chebyshev_polynomial_w) EACH(shifted_chebyshev_polynomial_t) EACH(shifted_chebyshev_polynomial_u) \
+    EACH(shifted_chebyshev_polynomial_v) EACH(shifted_chebyshev_polynomial_w) EACH(hermite_polynomial_h) \
+    EACH(hermite_polynomial_he) EACH(laguerre_polynomial_l) EACH(legendre_polynomial_p)
+#define POLYNOMIAL_HOW(NAME) OF_ARRAYS(NAME, 2, 0)
+#define POLYNOMIAL_ROW(NAME) {#NAME, serve_elementwise, &NAME##_how, 0},
+POLYNOMIALS(POLYNOMIAL_HOW)
 OF_ARRAYS(sigmoid, 1, 0)
 OF_ARRAYS(silu, 1, 0)
 OF_ARRAYS(power_below, 1, 0)
@@ -302,6 +362,26 @@ const CompiledKernel pointwise_kernels[] = {
     {"erfinv", serve_elementwise, &erfinv_how, 0},
     {"lgamma", serve_elementwise, &lgamma_how, 0},
     {"digamma", serve_elementwise, &digamma_how, 0},
+    {"erfcx", serve_elementwise, &erfcx_how, 0},
+    {"log_ndtr", serve_elementwise, &log_ndtr_how, 0},
+    {"ndtri", serve_elementwise, &ndtri_how, 0},
+    {"airy_ai", serve_elementwise, &airy_ai_how, 0},
+    {"bessel_j0", serve_elementwise, &bessel_j0_how, 0},
+    {"bessel_j1", serve_elementwise, &bessel_j1_how, 0},
+    {"bessel_y0", serve_elementwise, &bessel_y0_how, 0},
+    {"bessel_y1", serve_elementwise, &bessel_y1_how, 0},
+    {"i0", serve_elementwise, &i0_how, 0},
+    {"i0e", serve_elementwise, &i0e_how, 0},
+    {"i1", serve_elementwise, &i1_how, 0},
+    {"i1e", serve_elementwise, &i1e_how, 0},
+    {"modified_bessel_k0", serve_elementwise, &modified_bessel_k0_how, 0},
+    {"modified_bessel_k1", serve_elementwise, &modified_bessel_k1_how, 0},
+    {"scaled_modified_bessel_k0", serve_elementwise, &scaled_modified_bessel_k0_how, 0},
+    {"scaled_modified_bessel_k1", serve_elementwise, &scaled_modified_bessel_k1_how, 0},
+    {"zeta", serve_zeta, &zeta_how, 0},
+    {"igamma", serve_elementwise, &igamma_how, 0},
+    {"igammac", serve_elementwise, &igammac_how, 0},
+    POLYNOMIALS(POLYNOMIAL_ROW)
     {"sigmoid", serve_elementwise, &sigmoid_how, 0},
     {"logit", serve_elementwise, &logit_how, 0},
     {"log_sigmoid", serve_log_sigmoid, NULL, 0},

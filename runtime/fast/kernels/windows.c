@@ -1,4 +1,4 @@
-/* Kernels of windows: pooling of planes, and convolution of a channel at a time or of small images. */
+/* Kernels of windows: pooling of planes and volumes, and convolution of a channel at a time or of small images. */
 
 #include "kernels.h"
 
@@ -7,7 +7,8 @@
 /* Products up to which a loop is faster than what matrices need before they are multiplied. */
 #define FEW_PRODUCTS 32768
 
-/* Windows along one dimension: how many, and where their places are. */
+/* Windows along one dimension: how many, and where their places are. Adaptive ones (a kernel of 0) divide it evenly, and
+ * overlap where that leaves a rest. */
 typedef struct {
     npy_intp size, kernel, step, pad, gap, count;
 } Axis;
@@ -20,11 +21,16 @@ typedef struct {
     npy_intp channels, kept, groups;
     npy_intp divisor; /* 0: the number of places */
     int counts_padding;
-    Axis rows, columns;
+    Axis layers, rows, columns; /* of planes, one layer */
 } WindowsJob;
 
 /* The places of a window that lie within the plane: the first, and what they are all below. */
 static inline void places_within(const Axis *axis, npy_intp window, npy_intp *first, npy_intp *end) {
+    if (axis->kernel == 0) {
+        *first = window * axis->size / axis->count;
+        *end = ((window + 1) * axis->size + axis->count - 1) / axis->count;
+        return;
+    }
     npy_intp start = window * axis->step - axis->pad, stop = start + (axis->kernel - 1) * axis->gap + 1;
     *first = start < 0 ? start + (-start + axis->gap - 1) / axis->gap * axis->gap : start;
     *end = stop > axis->size ? axis->size : stop;
@@ -34,6 +40,13 @@ static inline void places_within(const Axis *axis, npy_intp window, npy_intp *fi
 static inline npy_intp padded_extent(const Axis *axis, npy_intp window) {
     npy_intp start = window * axis->step - axis->pad, end = axis->size + axis->pad;
     return start + axis->kernel > end ? end - start : axis->kernel;
+}
+
+/* The same as `places_within`. Return how many places are counted. */
+static inline npy_intp places_counted(const WindowsJob *job, const Axis *axis, npy_intp window, npy_intp *first,
+                                      npy_intp *end) {
+    places_within(axis, window, first, end);
+    return job->counts_padding ? padded_extent(axis, window) : *end - *first;
 }
 
 /* Which windows have a place `offset` behind their start within the plane. */
@@ -60,19 +73,19 @@ FUSED
 
 UNFUSED
 
-/* Take kernel, step, padding and gap of both dimensions, and count the windows. Whether there are any. */
-static int read_axes(WindowsJob *job, PyObject *kernel, PyObject *stride, PyObject *padding, PyObject *dilation,
-                     int is_ceiled) {
-    npy_intp values[4][2] = {{0}, {0}, {0}, {1, 1}};
+/* Take kernel, step, padding and gap of the last dimensions, and count the windows. Whether there are any. */
+static int read_axes(WindowsJob *job, int ndim, PyObject *kernel, PyObject *stride, PyObject *padding,
+                     PyObject *dilation, int is_ceiled) {
+    npy_intp values[4][3] = {{0}, {0}, {0}, {1, 1, 1}};
     PyObject *lists[4] = {kernel, count_of_sequence(stride) == 0 ? kernel : stride, padding, dilation};
-    Axis *axes[2] = {&job->rows, &job->columns};
+    Axis *axes[3] = {&job->layers, &job->rows, &job->columns};
     for (int i = 0; i < 4; i++) {
-        if (lists[i] != NULL && !read_ints(lists[i], values[i], 2)) {
+        if (lists[i] != NULL && !read_ints(lists[i], values[i], ndim)) {
             return 0;
         }
     }
-    for (int i = 0; i < 2; i++) {
-        Axis *axis = axes[i];
+    for (int i = 0; i < ndim; i++) {
+        Axis *axis = axes[3 - ndim + i];
         axis->kernel = values[0][i];
         axis->step = values[1][i];
         axis->pad = values[2][i];
@@ -90,43 +103,62 @@ static int read_axes(WindowsJob *job, PyObject *kernel, PyObject *stride, PyObje
     return 1;
 }
 
-/* Take the planes of a dense array, and return it, borrowed. */
-static Array *read_planes(PyObject *object, WindowsJob *job, npy_intp *shape) {
+/* Take how many windows the last dimensions are divided into. */
+static int read_counts(WindowsJob *job, int ndim, PyObject *counts) {
+    npy_intp values[3];
+    Axis *axes[3] = {&job->layers, &job->rows, &job->columns};
+    if (!read_ints(counts, values, ndim)) {
+        return 0;
+    }
+    for (int i = 0; i < ndim; i++) {
+        Axis *axis = axes[3 - ndim + i];
+        *axis = (Axis){axis->size, 0, 1, 0, 1, values[i]};
+        if (axis->count < 1 || axis->size < 1) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Take the planes or volumes of a dense array, and return it, borrowed. */
+static Array *read_images(PyObject *object, WindowsJob *job, int image) {
     Array *self = plain_floats(object);
     int ndim = self == NULL ? 0 : PyArray_NDIM(self);
-    if (ndim != 3 && ndim != 4) {
+    if (ndim != image + 1 && ndim != image + 2) {
         return NULL;
     }
     job->from = PyArray_BYTES(self);
     job->planes = 1;
-    for (int i = 0; i < ndim - 2; i++) {
-        shape[i] = PyArray_DIM(self, i);
-        job->planes *= shape[i];
+    for (int i = 0; i < ndim - image; i++) {
+        job->planes *= PyArray_DIM(self, i);
     }
+    job->layers = (Axis){image == 3 ? PyArray_DIM(self, ndim - 3) : 1, 1, 1, 0, 1, 1};
     job->rows.size = PyArray_DIM(self, ndim - 2);
     job->columns.size = PyArray_DIM(self, ndim - 1);
     return job->planes > 0 ? self : NULL;
 }
 
-/* max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) */
-static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    WindowsJob job = {0};
-    npy_intp shape[4];
-    PyObject *const *args = call->args;
-    Array *self = call->count == 6 && call->out == NULL ? read_planes(args[0], &job, shape) : NULL;
-    if (self == NULL || !read_axes(&job, args[1], args[2], args[3], args[4], args[5] == Py_True)) {
-        return NULL;
+/* Return a new array of a result for each window. */
+static Array *new_pooled(const WindowsJob *job, Array *self, int image, int type) {
+    npy_intp shape[5];
+    int ndim = PyArray_NDIM(self);
+    memcpy(shape, PyArray_DIMS(self), (size_t)ndim * sizeof(npy_intp));
+    if (image == 3) {
+        shape[ndim - 3] = job->layers.count;
     }
-    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
-    shape[ndim - 2] = job.rows.count;
-    shape[ndim - 1] = job.columns.count;
-    Array *result = new_array(ndim, shape, type), *index = new_array(ndim, shape, NPY_INT64);
+    shape[ndim - 2] = job->rows.count;
+    shape[ndim - 1] = job->columns.count;
+    return new_array(ndim, shape, type);
+}
+
+static PyObject *largest_of_windows(WindowsJob *job, Array *self, int image) {
+    int type = PyArray_TYPE(self);
+    Array *result = new_pooled(job, self, image, type), *index = new_pooled(job, self, image, NPY_INT64);
     PyObject *results = NULL;
     if (result != NULL && index != NULL) {
-        job.to = PyArray_BYTES(result);
-        job.index = (int64_t *)PyArray_BYTES(index);
-        do_work(type == NPY_DOUBLE ? max_pool_f64 : max_pool_f32, &job, count_of(self));
+        job->to = PyArray_BYTES(result);
+        job->index = (int64_t *)PyArray_BYTES(index);
+        do_work(type == NPY_DOUBLE ? max_pool_f64 : max_pool_f32, job, count_of(self));
         results = PyTuple_Pack(2, result, index);
     }
     Py_XDECREF(result);
@@ -134,15 +166,39 @@ static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *
     return results;
 }
 
+static PyObject *averages_of_windows(WindowsJob *job, Array *self, int image) {
+    int type = PyArray_TYPE(self);
+    Array *result = new_pooled(job, self, image, type);
+    if (result != NULL) {
+        job->to = PyArray_BYTES(result);
+        do_work(type == NPY_DOUBLE ? average_pool_f64 : average_pool_f32, job, count_of(self));
+    }
+    return (PyObject *)result;
+}
+
+/* How many dimensions images have: what `how` of a kernel points to. */
+static const int planes = 2, volumes = 3;
+
+/* max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) */
+static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
+    int image = *(const int *)kernel->how;
+    WindowsJob job = {0};
+    PyObject *const *args = call->args;
+    Array *self = call->count == 6 && call->out == NULL ? read_images(args[0], &job, image) : NULL;
+    if (self == NULL || !read_axes(&job, image, args[1], args[2], args[3], args[4], args[5] == Py_True)) {
+        return NULL;
+    }
+    return largest_of_windows(&job, self, image);
+}
+
 /* avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
 static PyObject *serve_average_pool(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
+    int image = *(const int *)kernel->how;
     WindowsJob job = {0};
-    npy_intp shape[4];
     double divisor = 0;
     PyObject *const *args = call->args;
-    Array *self = call->count == 7 && call->out == NULL ? read_planes(args[0], &job, shape) : NULL;
-    if (self == NULL || !read_axes(&job, args[1], args[2], args[3], NULL, args[4] == Py_True)) {
+    Array *self = call->count == 7 && call->out == NULL ? read_images(args[0], &job, image) : NULL;
+    if (self == NULL || !read_axes(&job, image, args[1], args[2], args[3], NULL, args[4] == Py_True)) {
         return NULL;
     }
     if (args[6] != Py_None && (!read_number(args[6], &divisor) || divisor == 0)) {
@@ -150,15 +206,18 @@ static PyObject *serve_average_pool(const CompiledKernel *kernel, const KernelCa
     }
     job.divisor = (npy_intp)divisor;
     job.counts_padding = args[5] == Py_True;
-    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
-    shape[ndim - 2] = job.rows.count;
-    shape[ndim - 1] = job.columns.count;
-    Array *result = new_array(ndim, shape, type);
-    if (result != NULL) {
-        job.to = PyArray_BYTES(result);
-        do_work(type == NPY_DOUBLE ? average_pool_f64 : average_pool_f32, &job, count_of(self));
+    return averages_of_windows(&job, self, image);
+}
+
+/* adaptive_max_pool(self, output_size), adaptive_avg_pool(self, output_size) */
+static PyObject *serve_adaptive_pool(const CompiledKernel *kernel, const KernelCall *call) {
+    WindowsJob job = {0};
+    int image = call->count == 2 && call->out == NULL ? count_of_sequence(call->args[1]) : 0;
+    Array *self = image == 2 || image == 3 ? read_images(call->args[0], &job, image) : NULL;
+    if (self == NULL || !read_counts(&job, image, call->args[1])) {
+        return NULL;
     }
-    return (PyObject *)result;
+    return kernel->how != NULL ? largest_of_windows(&job, self, image) : averages_of_windows(&job, self, image);
 }
 
 /* Take input, weight and bias of images or, as one row, of lines. Whether the loop is what they are best served by. */
@@ -235,8 +294,12 @@ static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCal
 }
 
 const CompiledKernel window_kernels[] = {
-    {"max_pool2d", serve_max_pool, NULL, QUIET},
-    {"avg_pool2d", serve_average_pool, NULL, 0},
+    {"max_pool2d", serve_max_pool, &planes, QUIET},
+    {"max_pool3d", serve_max_pool, &volumes, QUIET},
+    {"avg_pool2d", serve_average_pool, &planes, 0},
+    {"avg_pool3d", serve_average_pool, &volumes, 0},
+    {"adaptive_max_pool", serve_adaptive_pool, &planes, QUIET},
+    {"adaptive_avg_pool", serve_adaptive_pool, NULL, 0},
     {"convolution", serve_convolution, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

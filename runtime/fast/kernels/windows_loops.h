@@ -1,55 +1,76 @@
 /* Pooling and convolution of planes for one type: included with REAL and OF(name). */
 
-/* Where windows begin: the first place of window `at` that lies within the plane, of its places by number. */
+/* The largest element of the places between `from` and `end`, and where it is; NaN counts as the largest. */
+static inline REAL OF(largest_within)(const WindowsJob *job, const REAL *x, const npy_intp *from, const npy_intp *end,
+                                      int64_t *where) {
+    const npy_intp height = job->rows.size, width = job->columns.size;
+    REAL best = -(REAL)INFINITY;
+    npy_intp at = (from[0] * height + from[1]) * width + from[2];
+    for (npy_intp d = from[0]; d < end[0]; d += job->layers.gap) {
+        for (npy_intp i = from[1]; i < end[1]; i += job->rows.gap) {
+            const npy_intp line = (d * height + i) * width;
+            for (npy_intp j = from[2]; j < end[2]; j += job->columns.gap) {
+                const REAL value = x[line + j];
+                const int is_larger = value > best || value != value;
+                best = is_larger ? value : best;
+                at = is_larger ? line + j : at;
+            }
+        }
+    }
+    *where = at;
+    return best;
+}
+
 static void OF(max_pool)(void *given) {
     const WindowsJob *job = given;
-    const Axis *rows = &job->rows, *columns = &job->columns;
-    for (npy_intp plane = 0; plane < job->planes; plane++) {
-        const REAL *x = (const REAL *)job->from + plane * rows->size * columns->size;
-        REAL *out = (REAL *)job->to + plane * rows->count * columns->count;
-        int64_t *index = job->index + plane * rows->count * columns->count;
-        for (npy_intp r = 0; r < rows->count; r++) {
-            npy_intp top, bottom, left, right;
-            places_within(rows, r, &top, &bottom);
-            for (npy_intp c = 0; c < columns->count; c++) {
-                places_within(columns, c, &left, &right);
-                REAL best = -(REAL)INFINITY;
-                npy_intp at = top * columns->size + left;
-                for (npy_intp i = top; i < bottom; i += rows->gap) {
-                    for (npy_intp j = left; j < right; j += columns->gap) {
-                        const REAL value = x[i * columns->size + j];
-                        const int is_larger = value > best || value != value;
-                        best = is_larger ? value : best;
-                        at = is_larger ? i * columns->size + j : at;
-                    }
+    const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
+    const REAL *x = (const REAL *)job->from;
+    REAL *out = (REAL *)job->to;
+    int64_t *index = job->index;
+    npy_intp from[3], end[3];
+    for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
+        for (npy_intp d = 0; d < layers->count; d++) {
+            places_within(layers, d, &from[0], &end[0]);
+            for (npy_intp r = 0; r < rows->count; r++) {
+                places_within(rows, r, &from[1], &end[1]);
+                for (npy_intp c = 0; c < columns->count; c++) {
+                    places_within(columns, c, &from[2], &end[2]);
+                    *out++ = OF(largest_within)(job, x, from, end, index++);
                 }
-                *out++ = best;
-                *index++ = at;
             }
         }
     }
 }
 
+static inline REAL OF(sum_within)(const WindowsJob *job, const REAL *x, const npy_intp *from, const npy_intp *end) {
+    REAL total = 0;
+    for (npy_intp d = from[0]; d < end[0]; d++) {
+        for (npy_intp i = from[1]; i < end[1]; i++) {
+            const REAL *line = x + (d * job->rows.size + i) * job->columns.size;
+            for (npy_intp j = from[2]; j < end[2]; j++) {
+                total += line[j];
+            }
+        }
+    }
+    return total;
+}
+
 static void OF(average_pool)(void *given) {
     const WindowsJob *job = given;
-    const Axis *rows = &job->rows, *columns = &job->columns;
-    for (npy_intp plane = 0; plane < job->planes; plane++) {
-        const REAL *x = (const REAL *)job->from + plane * rows->size * columns->size;
-        REAL *out = (REAL *)job->to + plane * rows->count * columns->count;
-        for (npy_intp r = 0; r < rows->count; r++) {
-            npy_intp top, bottom, left, right;
-            places_within(rows, r, &top, &bottom);
-            for (npy_intp c = 0; c < columns->count; c++) {
-                places_within(columns, c, &left, &right);
-                REAL total = 0;
-                for (npy_intp i = top; i < bottom; i++) {
-                    for (npy_intp j = left; j < right; j++) {
-                        total += x[i * columns->size + j];
-                    }
+    const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
+    const REAL *x = (const REAL *)job->from;
+    REAL *out = (REAL *)job->to;
+    npy_intp from[3], end[3];
+    for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
+        for (npy_intp d = 0; d < layers->count; d++) {
+            const npy_intp depth = places_counted(job, layers, d, &from[0], &end[0]);
+            for (npy_intp r = 0; r < rows->count; r++) {
+                const npy_intp height = places_counted(job, rows, r, &from[1], &end[1]);
+                for (npy_intp c = 0; c < columns->count; c++) {
+                    const npy_intp width = places_counted(job, columns, c, &from[2], &end[2]);
+                    const npy_intp divisor = job->divisor != 0 ? job->divisor : depth * height * width;
+                    *out++ = OF(sum_within)(job, x, from, end) / (REAL)divisor;
                 }
-                const npy_intp height = job->counts_padding ? padded_extent(rows, r) : bottom - top;
-                const npy_intp width = job->counts_padding ? padded_extent(columns, c) : right - left;
-                *out++ = total / (REAL)(job->divisor != 0 ? job->divisor : height * width);
             }
         }
     }
