@@ -56,6 +56,7 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "logaddexp": _two(),
     "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
     "addcdiv": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
+    "threshold_backward": _two(0) + _two(0.5),
     "silu_gradient": _slope(),
     "gelu_gradient": _slope("none") + _slope("tanh"),
     "elu_gradient": _slope(1.7, 1.1, 0.8) + _slope(1.0, 1.0, 1.0),

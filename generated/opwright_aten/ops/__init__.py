@@ -610,6 +610,7 @@ FUNCTIONS: dict[str, str] = {
     "hardshrink": "activations",
     "softshrink": "activations",
     "threshold": "activations",
+    "threshold_backward": "activations",
     "glu": "activations",
     "mse_loss": "losses",
     "l1_loss": "losses",
