@@ -17,7 +17,7 @@ static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
     pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
-    window_kernels,    loss_kernels, cast_kernels,      scan_kernels,
+    window_kernels,    column_kernels, loss_kernels, cast_kernels,      scan_kernels,
     place_kernels,     slope_kernels,    position_kernels, NULL,
 };
 
