@@ -3665,6 +3665,12 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("softshrink.out", "softshrink_out", "CPU; CUDA; Meta; Autograd; ADInplaceOrView"),
         ("threshold", "threshold_default", "CPU; CUDA; Meta; Autograd; forward"),
         ("threshold.out", "threshold_out", "CPU; CUDA; Meta; Autograd; ADInplaceOrView"),
+        ("threshold_backward", "threshold_backward_default", "CPU; CUDA; Meta; Autograd; forward"),
+        (
+            "threshold_backward.grad_input",
+            "threshold_backward_grad_input",
+            "CPU; CUDA; Meta; Autograd; ADInplaceOrView",
+        ),
         ("glu", "glu_default", "CPU; CUDA; Meta; Autograd; forward"),
         ("glu.out", "glu_out", "CPU; CUDA; Meta; Autograd; ADInplaceOrView"),
         ("silu_", "silu_", "CPU; CUDA; Meta; Autograd; ADInplaceOrView; forward"),

@@ -183,6 +183,13 @@ def threshold(xp: ModuleType, self: Array, threshold: complex, value: complex) -
     return xp.where(self <= limit, low, self)
 
 
+@compiled
+def threshold_backward(xp: ModuleType, grad_output: Array, self: Array, threshold: complex) -> Array:
+    """Return `grad_output`, and 0 where `self` is not above the threshold."""
+    limit = wrapped_scalar(threshold, self.dtype)
+    return xp.where(self <= limit, grad_output.dtype.type(0), grad_output)
+
+
 def glu(xp: ModuleType, self: Array, dim: int, out: Array | None = None) -> Array:
     """Return the first half along `dim`, times the sigmoid of the second."""
     first, second = xp.split(self, 2, axis=dim)

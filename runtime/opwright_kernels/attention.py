@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright_kernels.normalization import safe_softmax
+
 Array = Any
 
 _WEIGHTS_AT_ONCE = 1 << 17  # elements of the weights that are made at once
@@ -32,15 +34,5 @@ def attention(query: Array, key: Array, value: Array, bias: Array | None, scale:
 def _attention(query: Array, key: Array, value: Array, bias: Array | None, scale: float) -> Array:
     weights = np.matmul(query * query.dtype.type(scale), key.swapaxes(-1, -2))
     if bias is not None:
-        weights = weights + bias
-    largest = weights.max(axis=-1, keepdims=True)
-    if bias is not None:
-        largest[largest == -np.inf] = 0
-    weights -= largest
-    np.exp(weights, out=weights)
-    total = weights.sum(axis=-1, keepdims=True)
-    if bias is not None:
-        total[total == 0] = 1
-    result = np.matmul(weights, value)
-    result /= total
-    return result
+        weights += bias
+    return np.matmul(safe_softmax(weights, -1), value)

@@ -12,7 +12,7 @@ import numpy as np
 from opwright.core import compiled
 from opwright_kernels.rules.convolution import transposed_size
 from opwright_kernels.rules.windows import per_dimension
-from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
+from opwright_kernels.windows import columns_of, has_channels_last, padded, sum_of_windows, windows
 
 Array = Any
 Sizes = Sequence[int]
@@ -43,32 +43,45 @@ def convolution(
     if transposed:
         result = _transposed(xp, input, weight, steps, pads, spread, added, groups)
     else:
-        result = _convolved(xp, padded(xp, input, pads), weight, steps, spread, groups)
+        result = _convolved(xp, input, weight, steps, pads, spread, groups)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * ndim)
     return result
 
 
-def _convolved(xp: ModuleType, image: Array, weight: Array, stride: Sizes, dilation: Sizes, groups: int) -> Array:
-    found = windows(xp, image, weight.shape[2:], stride, dilation)
-    ndim = weight.ndim - 2
-    is_wide = weight.shape[1] == 1 and groups == weight.shape[0] > 1 and found.shape[1 + ndim] >= _WIDE_ROW
-    if is_wide and found.size and not has_channels_last(image):
-        return _by_places(xp, found, weight)
-    counts = found.shape[2 : 2 + ndim]
-    batch, kept = found.shape[0], weight.shape[0]
-    if not found.size or not kept:
+def _convolved(
+    xp: ModuleType, image: Array, weight: Array, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
+    batch, kept, kernel = len(image), len(weight), weight.shape[2:]
+    lists = zip(image.shape[2:], kernel, stride, padding, dilation, strict=True)
+    counts = [(size + 2 * pad - gap * (extent - 1) - 1) // step + 1 for size, extent, step, pad, gap in lists]
+    if not batch or not weight.size or not prod(counts):
         return xp.zeros((batch, kept, *counts), image.dtype)
-    block = max(_COLUMN_BYTES // (found[0].size * image.itemsize), 1)
-    if groups == 1 and has_channels_last(image):
-        rows = xp.empty((batch, prod(counts), kept), image.dtype)
-        for start in range(0, batch, block):
-            _rows_product(xp, found[start : start + block], weight, rows[start : start + block])
-        return xp.moveaxis(rows.reshape(batch, *counts, kept), -1, 1)
+    if has_channels_last(image):
+        is_single = groups == 1
+    else:
+        is_single = weight.shape[1] == 1 and groups == kept > 1 and counts[-1] >= _WIDE_ROW
+    if is_single:
+        found = windows(xp, padded(xp, image, padding), kernel, stride, dilation)
+        return _by_rows(xp, found, weight) if groups == 1 else _by_places(xp, found, weight)
+    block = max(_COLUMN_BYTES // (image.shape[1] * prod(kernel) * prod(counts) * image.itemsize), 1)
     result = xp.empty((batch, groups, kept // groups, prod(counts)), image.dtype)
+    matrices = weight.reshape(groups, kept // groups, prod(weight.shape[1:]))
     for start in range(0, batch, block):
-        _columns_product(xp, found[start : start + block], weight, result[start : start + block])
+        columns = columns_of(xp, image[start : start + block], kernel, stride, padding, dilation, False)
+        out = result[start : start + block]
+        xp.matmul(matrices, columns.reshape(len(out), groups, matrices.shape[2], prod(counts)), out=out)
     return result.reshape(batch, kept, *counts)
+
+
+def _by_rows(xp: ModuleType, found: Array, weight: Array) -> Array:
+    """Convolve images whose channels lie last, some of them at a time."""
+    counts, kept = found.shape[2 : weight.ndim], len(weight)
+    rows = xp.empty((len(found), prod(counts), kept), found.dtype)
+    block = max(_COLUMN_BYTES // (found[0].size * found.itemsize), 1)
+    for start in range(0, len(found), block):
+        _rows_product(xp, found[start : start + block], weight, rows[start : start + block])
+    return xp.moveaxis(rows.reshape(len(found), *counts, kept), -1, 1)
 
 
 def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
@@ -88,44 +101,20 @@ def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
     return result
 
 
-def input_gradient(grad: Array, weight: Array, padding: Sizes, dilation: Sizes, groups: int) -> Array | None:
-    """Return the gradient of a convolution's input where all strides are 1, of NumPy arrays: the convolution with the
-    weight turned around. None where the padding is wider than the kernel."""
-    kept, each, *kernel = weight.shape
-    lists = zip(kernel, padding, dilation, strict=True)
-    pads = [gap * (extent - 1) - pad for extent, pad, gap in lists]
-    if min(pads) < 0:
-        return None
-    turned = np.flip(weight, tuple(range(2, weight.ndim))).reshape(groups, kept // groups, each, *kernel)
-    other = np.ascontiguousarray(turned.swapaxes(1, 2)).reshape(groups * each, kept // groups, *kernel)
-    return _convolved(np, padded(np, grad, pads), other, [1] * len(kernel), dilation, groups)
-
-
 def weight_gradient(
     image: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    """Return the gradient of a convolution's weight, of NumPy arrays: of each group a product of its gradients with the
-    columns of its windows."""
+    """Return the gradient of a convolution's weight, of NumPy arrays: of each group a product of the columns of its
+    windows with its gradients."""
     kept, each, *kernel = shape
-    found = windows(np, padded(np, image, padding), kernel, stride, dilation)
-    ndim = len(kernel)
-    result = np.zeros((groups, kept // groups, each * prod(kernel)), grad.dtype)
-    block = max(_COLUMN_BYTES // (found[0].size * image.itemsize), 1)
-    order = (1, *range(2 + ndim, 2 + 2 * ndim), 0, *range(2, 2 + ndim))
+    rows = each * prod(kernel)
+    result = np.zeros((groups, rows, kept // groups), grad.dtype)
+    block = max(_COLUMN_BYTES // (groups * rows * grad[0, 0].size * image.itemsize), 1)
     for start in range(0, len(grad), block):
-        columns = found[start : start + block].transpose(order).reshape(groups, each * prod(kernel), -1)
-        rows = grad[start : start + block].swapaxes(0, 1).reshape(groups, kept // groups, -1)
-        result += np.matmul(rows, columns.swapaxes(1, 2))
-    return result.reshape(shape)
-
-
-def _columns_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
-    """Multiply each group's weight by the columns of its channels' windows."""
-    batch, groups, kept, count = out.shape
-    ndim = weight.ndim - 2
-    inner, outer = range(2 + ndim, 2 + 2 * ndim), range(2, 2 + ndim)
-    columns = found.transpose(0, 1, *inner, *outer).reshape(batch, groups, prod(weight.shape[1:]), count)
-    xp.matmul(weight.reshape(groups, kept, prod(weight.shape[1:])), columns, out=out)
+        part = slice(start, start + block)
+        columns = columns_of(np, image[part], kernel, stride, padding, dilation, True).reshape(groups, rows, -1)
+        result += np.matmul(columns, grad[part].swapaxes(0, 1).reshape(groups, kept // groups, -1).swapaxes(1, 2))
+    return np.ascontiguousarray(result.swapaxes(1, 2)).reshape(shape)
 
 
 def _rows_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:

@@ -34,9 +34,9 @@ def _softmax(xp: ModuleType, self: Array, dim: int, result: Array) -> None:
 
 def safe_softmax(self: Array, dim: int) -> Array:
     """Return `softmax` of a NumPy array, and 0 where all along `dim` is -infinity."""
-    result = softmax(np, self, dim)
-    nothing = self.max(axis=dim, keepdims=True, initial=-np.inf) == -np.inf if self.ndim else self == -np.inf
-    if nothing.any():
+    result = softmax(np, np.asarray(self, order="C"), dim)
+    if np.isnan(result.take([0], axis=dim) if self.size and self.ndim else result).any():
+        nothing = self.max(axis=dim, keepdims=True) == -np.inf if self.ndim else self == -np.inf
         np.copyto(result, 0, where=nothing)
     return result
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from math import prod
 from types import ModuleType
 from typing import Any
 
 from opwright.arrays.layouts import check_countable
+from opwright.core import compiled
 from opwright_kernels.rules.windows import per_dimension
 from opwright_kernels.shapes import strided
 
@@ -53,6 +55,22 @@ def windows(xp: ModuleType, image: Array, kernel: Sizes, stride: Sizes, dilation
     return strided(xp, image, shape, (*image.strides[:2], *outer, *inner))
 
 
+@compiled
+def columns_of(
+    xp: ModuleType, image: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, beside: bool
+) -> Array:
+    """Return the windows of the image with zeros around it, each a column of all channels' elements: (N, rows, windows)
+    or, with the images beside each other, (rows, N * windows)."""
+    found = windows(xp, padded(xp, image, padding), kernel, stride, dilation)
+    ndim = len(kernel)
+    rows, counts = image.shape[1] * prod(kernel), found.shape[2 : 2 + ndim]
+    inner, outer = range(2 + ndim, 2 + 2 * ndim), range(2, 2 + ndim)
+    if beside:
+        return found.transpose(1, *inner, 0, *outer).reshape(rows, len(image) * prod(counts))
+    return found.transpose(0, 1, *inner, *outer).reshape(len(image), rows, prod(counts))
+
+
+@compiled
 def sum_of_windows(
     xp: ModuleType, columns: Array, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Array:
@@ -79,9 +97,7 @@ def im2col(xp: ModuleType, self: Array, kernel_size: Sizes, dilation: Sizes, pad
     """Return the windows of an image, each a column of all channels' elements."""
     kernel, spread, pads, steps = (per_dimension("", each, 2) for each in (kernel_size, dilation, padding, stride))
     batched = self if self.ndim == 4 else self[None]
-    found = windows(xp, padded(xp, batched, pads), kernel, steps, spread)
-    count = found.shape[2] * found.shape[3]
-    columns = found.transpose(0, 1, 4, 5, 2, 3).reshape(found.shape[0], found.shape[1] * kernel[0] * kernel[1], count)
+    columns = columns_of(xp, batched, kernel, steps, pads, spread, False)
     return columns if self.ndim == 4 else columns[0]
 
 

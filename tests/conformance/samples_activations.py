@@ -39,6 +39,13 @@ def threshold() -> Iterator[Sample]:
             yield sample(*each.args, *numbers)
 
 
+def threshold_backward() -> Iterator[Sample]:
+    for each in activation():
+        (array,) = each.args
+        yield from (sample(array, array, number) for number in (0, 0.5, -1.5, float("nan")))
+    yield sample(make((2, 1), FLOAT32), make((3,), FLOAT64), 0)
+
+
 def glu() -> Iterator[Sample]:
     for dtype in DTYPES:
         yield sample(make((4, 6), dtype))
@@ -91,6 +98,7 @@ SAMPLES: dict[str, Samples] = {
     "hardshrink": partial(activation, (1,), (0,), (-1,), (2.5,)),
     "softshrink": partial(activation, (1,), (0,), (-1,), (2.5,)),
     "threshold": threshold,
+    "threshold_backward": threshold_backward,
     "glu": glu,
     "prelu": partial(prelu, False),
     "_prelu_kernel": partial(prelu, True),

@@ -71,6 +71,7 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "logaddexp": _two(),
     "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
     "addcdiv": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
+    "threshold_backward": _two(0) + _two(0.5),
     "silu_gradient": _slope(),
     "gelu_gradient": _slope("none") + _slope("tanh"),
     "elu_gradient": _slope(1.7, 1.1, 0.8) + _slope(1.0, 1.0, 1.0),
@@ -225,6 +226,36 @@ def _convolutions() -> list[Make]:
     ]
 
 
+# the image, kernel, stride, padding, dilation
+WINDOWS: list[tuple[Any, ...]] = [
+    ((2, 3, 6, 5), [3, 3], [1, 1], [1, 1], [1, 1]),
+    ((2, 3, 6, 5), [5, 3], [1, 1], [2, 1], [1, 1]),
+    ((2, 2, 9, 7), [2, 3], [2, 3], [1, 0], [2, 1]),
+    ((1, 2, 3, 2), [2, 2], [1, 1], [9, 4], [1, 3]),
+    ((3, 2, 50), [5], [1], [2], [1]),
+    ((2, 3, 9), [3], [2], [4], [3]),
+]
+
+
+def _columns() -> list[Make]:
+    return [
+        lambda x, one=one, beside=beside: (np, x(*one[0]), *one[1:], beside)
+        for one in WINDOWS
+        for beside in (False, True)
+    ]
+
+
+def _sums() -> list[Make]:
+    """Return sums of the windows of these images, and of images that are a little larger."""
+    return [lambda x, one=one, more=more: _sum(x, more, *one) for one in WINDOWS for more in (0, 1)]
+
+
+def _sum(x: Callable[..., Array], more: int, shape: tuple[int, ...], *options: list[int]) -> tuple[Any, ...]:
+    lists = zip(shape[2:], *options, strict=True)
+    counts = [(size + 2 * pad - gap * (extent - 1) - 1) // step + 1 for size, extent, step, pad, gap in lists]
+    return np, x(*shape[:2], *options[0], *counts), [size + more for size in shape[2:]], *options
+
+
 # What is given to kernels of rows and windows: `x(*shape)` is an operand.
 SHAPED: dict[str, list[Make]] = {
     "softmax": _softmax((0, 1, -1)),
@@ -284,6 +315,8 @@ SHAPED: dict[str, list[Make]] = {
     "adaptive_max_pool": _divided(),
     "adaptive_avg_pool": _divided(),
     "convolution": _convolutions(),
+    "columns_of": _columns(),
+    "sum_of_windows": _sums(),
     "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],
     "log_softmax_gradient": [lambda x: (x(6, 70), -abs(x(6, 70)))],
     "layer_norm_gradients": [

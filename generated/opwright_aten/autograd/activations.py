@@ -645,10 +645,11 @@ class ThresholdBackward0(Recorded):
     self: Saved
     threshold: Any
     saved = ("self",)
+    formulas = ("ops.threshold_backward(grad, self, threshold)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ <= self.threshold, 0, grad),)
+        return (ops.threshold_backward(grad, self_, self.threshold),)
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
@@ -682,6 +683,46 @@ def threshold_(below: Callable[..., Tensor]) -> Kernel:
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 threshold_out = refuse_recording("threshold", 0, 3)
+
+
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
+class ThresholdBackwardBackward0(Recorded):
+    __slots__ = ("self", "threshold")
+    self: Saved
+    threshold: Any
+    saved = ("self",)
+    formulas = ("ops.threshold_backward(grad, self, threshold)", "ops.zeros_like(grad)")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_output_edge, self_edge = self.edges if edges is None else edges
+        grad_grad_output: Any = None
+        grad_self: Any = None
+        if grad_output_edge is not None:
+            self_ = unpack(self.self, self)
+            grad_grad_output = ops.threshold_backward(grad, self_, self.threshold)
+        if self_edge is not None:
+            grad_self = ops.zeros_like(grad)
+        return grad_grad_output, grad_self
+
+
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
+@records(ThresholdBackwardBackward0, (0, 1), "self = save(1) for 0", "threshold = 2")
+def threshold_backward_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
+        result = below(grad_output, self, threshold)
+        node = ThresholdBackwardBackward0()
+        node.edges = (grad_output.edge, self.edge)
+        node.self = save(self) if grad_output.edge is not None else None
+        node.threshold = threshold
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+threshold_backward_grad_input = refuse_recording("threshold_backward", 0, 1, 3)
 
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -1988,10 +1988,11 @@ class ReluBackward0(Recorded):
     __slots__ = ("result",)
     result: Saved
     saved = ("result",)
+    formulas = ("ops.threshold_backward(grad, result, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops.pointwise._where(result <= 0, 0, grad),)
+        return (ops.threshold_backward(grad, result, 0),)
 
 
 # relu(Tensor self) -> Tensor

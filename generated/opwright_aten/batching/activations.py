@@ -21,6 +21,7 @@ RULES: dict[str, Family] = {
     "hardshrink": Elementwise(0),
     "softshrink": Elementwise(0),
     "threshold": Elementwise(0),
+    "threshold_backward": Elementwise(0, 1),
     "glu": Along(0, dim=1),
     "silu_": Elementwise(0),
     "mish_": Elementwise(0),

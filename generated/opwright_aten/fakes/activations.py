@@ -112,6 +112,23 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     )
 
 
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
+def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
+    return fake(
+        place_of(grad_output.array, self.array),
+        rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating"),
+    )
+
+
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
+    place_of(grad_output.array, self.array)
+    plan = rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating")
+    plan.target(grad_input)
+    return grad_input
+
+
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
     return fake(self.array.place, rules.glu(self.array, dim))

@@ -97,7 +97,12 @@ def softshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor: result
 def threshold_default(self: Any, threshold: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(self <= threshold, 0, self_t.conj()).conj()
+    return ops.threshold_backward(self_t.conj(), self, threshold).conj()
+
+
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor: result
+def threshold_backward_default(self: Any, threshold: Any, grad_output_t: Any) -> Any:
+    return ops.threshold_backward(grad_output_t, self, threshold)
 
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
@@ -136,4 +141,9 @@ RULES: dict[str, ForwardRule] = {
     "softshrink": ForwardRule((0,), (TangentFormula(softshrink_default, (0, 1), (0,), (), (0,)),), ()),
     "threshold": ForwardRule((0,), (TangentFormula(threshold_default, (0, 1), (0,), (), (0,)),), ()),
     "threshold_": ForwardRule((0,), (TangentFormula(threshold_default, (0, 1), (0,), (), (0,)),), ()),
+    "threshold_backward": ForwardRule(
+        (0, 1),
+        (TangentFormula(threshold_backward_default, (1, 2), (0,), (), (0,)),),
+        (),
+    ),
 }

@@ -235,7 +235,7 @@ def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
 
 # relu(Tensor self) -> Tensor: result
 def relu_default(self_t: Any, result: Any) -> Any:
-    return ops.pointwise._where(result <= 0, 0, self_t.conj()).conj()
+    return ops.threshold_backward(self_t.conj(), result, 0).conj()
 
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent): mantissa

@@ -24,6 +24,18 @@ def log_sigmoid_forward_output(below: Kernel) -> Kernel:
     return kernel
 
 
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+def threshold_backward_grad_input(below: Kernel) -> Kernel:
+    def kernel(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
+        check_writable(grad_input)
+        below(grad_output, self, threshold, grad_input)
+        increment_version(grad_input)
+        return grad_input
+
+    return kernel
+
+
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:

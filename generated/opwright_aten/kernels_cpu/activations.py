@@ -300,6 +300,71 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
 
 
+threshold_backward_default_forms = KnownForms("TTN", activations_kernels.threshold_backward, (-1, 0, 1, 2))
+
+
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
+def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
+    grad_output_ = grad_output.array
+    self_ = self.array
+    key = (
+        grad_output_.shape,
+        grad_output_.strides,
+        grad_output_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(threshold),
+        threshold,
+    )
+    form = threshold_backward_default_forms.get(key)
+    if form is None:
+        form = threshold_backward_default_forms.learn(
+            key,
+            rules.pointwise_with(grad_output_, self_, numbers=(threshold,), accepts="integer floating"),
+            grad_output_,
+            self_,
+        )
+    if form.casts:
+        grad_output_, self_ = cast_operands(form, (grad_output_, self_))
+    return known_result(
+        form,
+        activations_kernels.threshold_backward(np, grad_output_, self_, threshold),
+        grad_output_,
+        self_,
+    )
+
+
+threshold_backward_grad_input_forms = KnownForms()
+
+
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
+    grad_output_ = grad_output.array
+    self_ = self.array
+    key = (
+        grad_output_.shape,
+        grad_output_.strides,
+        grad_output_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(threshold),
+        threshold,
+    )
+    form = threshold_backward_grad_input_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(grad_output_, self_, numbers=(threshold,), accepts="integer floating")
+        threshold_backward_grad_input_forms.learn_plan(key, plan, grad_output_, self_)
+    else:
+        plan = Plan(form, (grad_output_, self_))
+    grad_output_, self_ = plan.operands
+    target = plan.target(grad_input)
+    plan.store(activations_kernels.threshold_backward(np, grad_output_, self_, threshold), target)
+    return grad_input
+
+
 glu_default_forms = KnownForms("TV", activations_kernels.glu, (-1, 0, 1))
 
 

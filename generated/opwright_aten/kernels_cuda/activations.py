@@ -144,6 +144,23 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return new_result(plan, activations_kernels.threshold(cp, self_, threshold, value))
 
 
+# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
+def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
+    plan = rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating")
+    grad_output_, self_ = plan.operands
+    return new_result(plan, activations_kernels.threshold_backward(cp, grad_output_, self_, threshold))
+
+
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
+    plan = rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating")
+    grad_output_, self_ = plan.operands
+    target = plan.target(grad_input)
+    plan.store(activations_kernels.threshold_backward(cp, grad_output_, self_, threshold), target)
+    return grad_input
+
+
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.glu(self.array, dim)

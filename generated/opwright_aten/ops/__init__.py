@@ -130,8 +130,8 @@ NAMES: dict[str, str] = {
     "activations": (
         "silu mish elu celu selu selu_ leaky_relu prelu _prelu_kernel rrelu rrelu_ rrelu_with_noise "
         "rrelu_with_noise_ rrelu_with_noise_functional softplus log_sigmoid log_sigmoid_forward hardtanh relu6 "
-        "relu6_ hardsigmoid hardswish hardshrink softshrink threshold glu silu_ mish_ elu_ celu_ leaky_relu_ "
-        "hardtanh_ hardsigmoid_ hardswish_ threshold_"
+        "relu6_ hardsigmoid hardswish hardshrink softshrink threshold threshold_backward glu silu_ mish_ elu_ celu_ "
+        "leaky_relu_ hardtanh_ hardsigmoid_ hardswish_ threshold_"
     ),
     "losses": (
         "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "

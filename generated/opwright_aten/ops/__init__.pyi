@@ -845,6 +845,7 @@ __all__ = [
     "tensordot",
     "threshold",
     "threshold_",
+    "threshold_backward",
     "tile",
     "topk",
     "trace",

@@ -399,6 +399,26 @@ def threshold(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find1(_threshold, self)(self, threshold, value)
 
 
+_threshold_backward_default = declare(
+    "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", "pointwise"
+)
+_threshold_backward_grad_input = declare(
+    "threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) -> "
+    "Tensor(a!)",
+    "out",
+)
+_threshold_backward = declare.overloaded(_threshold_backward_default)
+
+
+@function_of(_threshold_backward, _threshold_backward_default)
+def threshold_backward(grad_output=NOT_GIVEN, self=NOT_GIVEN, threshold=NOT_GIVEN, **named):
+    if named:
+        return _threshold_backward.call_given((grad_output, self, threshold), named)
+    if type(threshold) is not int and type(threshold) is not float:
+        threshold = _threshold_backward_default.convert(2, threshold)
+    return find2(_threshold_backward_default, grad_output, self)(grad_output, self, threshold)
+
+
 _glu, _glu_default = declare.alone("glu(Tensor self, int dim=-1) -> Tensor", out="out")
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "softshrink",
     "threshold",
     "threshold_",
+    "threshold_backward",
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
@@ -303,6 +304,16 @@ def threshold(input: A, threshold: Scalar, value: Scalar) -> A: ...
 @overload
 def threshold(self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
 @overload
+def threshold_backward(grad_output: A, self: A, threshold: Scalar) -> A: ...
+@overload
+def threshold_backward(grad_output: A, input: A, threshold: Scalar) -> A: ...
+@overload
+def threshold_backward(grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
+@overload
+def threshold_backward(grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
+@overload
+def threshold_backward(grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
+@overload
 def glu(self: A, dim: int = -1) -> A: ...
 @overload
 def glu(input: A, dim: int = -1) -> A: ...
@@ -551,6 +562,17 @@ class _threshold_default_call:
 class _threshold_default_operator(_threshold_default_call, Operator): ...
 
 threshold_default: _threshold_default_call
+
+class _threshold_backward_default_operator(Operator):
+    @overload
+    def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
+    @overload
+    def __call__(_op, grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
+
+class _threshold_backward_grad_input_operator(Operator):
+    def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
 
 class _glu_default_operator(Operator):
     def __call__(_op, self: A, dim: int = -1) -> A: ...
@@ -864,6 +886,20 @@ class _threshold_packet(_threshold_packet_call):
     default: _threshold_default_operator
     out: _threshold_out_operator
 
+class _threshold_backward_packet_call(Packet):
+    @overload
+    def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
+    @overload
+    def __call__(_op, grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
+    @overload
+    def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
+
+class _threshold_backward_packet(_threshold_backward_packet_call):
+    default: _threshold_backward_default_operator
+    grad_input: _threshold_backward_grad_input_operator
+
 class _glu_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int = -1) -> A: ...
@@ -929,6 +965,7 @@ class Namespace:
     hardshrink: _hardshrink_packet
     softshrink: _softshrink_packet
     threshold: _threshold_packet
+    threshold_backward: _threshold_backward_packet
     glu: _glu_packet
     silu_: _silu__packet
     mish_: _mish__packet

@@ -39,8 +39,8 @@ struct CompiledKernel {
 };
 
 /* The tables of kernels, each ended by a name that is NULL. */
-extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], loss_kernels[],
-    cast_kernels[], reduction_kernels[], scan_kernels[],
+extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], column_kernels[],
+    loss_kernels[], cast_kernels[], reduction_kernels[], scan_kernels[],
     place_kernels[], slope_kernels[], position_kernels[], random_kernels[];
 
 /* compiled.c */

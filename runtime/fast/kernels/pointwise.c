@@ -332,6 +332,7 @@ OF_ARRAYS(addcmul, 3, 1)
 OF_ARRAYS(addcdiv, 3, 1)
 OF_ARRAYS(silu_gradient, 2, 0)
 OF_ARRAYS(elu_gradient, 2, 3)
+OF_ARRAYS(threshold_backward, 2, 1)
 static const Elementwise logit_how = {1, 1, 1, 1, BOTH(logit)};
 static const Elementwise nan_to_num_how = {1, 3, 1, 0, BOTH(nan_to_num)};
 static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
@@ -409,5 +410,6 @@ const CompiledKernel pointwise_kernels[] = {
     {"silu_gradient", serve_elementwise, &silu_gradient_how, OF_NUMPY},
     {"gelu_gradient", serve_by_word, gelu_gradient_how, OF_NUMPY},
     {"elu_gradient", serve_elementwise, &elu_gradient_how, OF_NUMPY},
+    {"threshold_backward", serve_elementwise, &threshold_backward_how, QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -147,6 +147,7 @@ LOOP2_OR(remainder_loop, OF(is_far_quotient)(x, y), OF(short_remainder)(x, y), O
 LOOP3(addcmul_loop, x + (y * n0) * z)
 LOOP3(addcdiv_loop, x + (y * n0) / z)
 LOOP1(leaky_relu_loop, OF(leaky)(x, x * n0))
+LOOP2(threshold_backward_loop, y <= n0 ? 0 : x)
 LOOP1(hardsigmoid_loop, OF(held)(x + 3, 0, 6) / 6)
 LOOP1(hardswish_loop, OF(held)(x + 3, 0, 6) * x / 6)
 

@@ -79,6 +79,23 @@ static void OF(softmax)(void *given) {
     }
 }
 
+/* (x - mean) * rstd, times weights plus biases: each may be NULL. */
+ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const REAL *weight, const REAL *bias, npy_intp count) {
+    if (weight != NULL && bias != NULL) {
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+            out[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+        }
+    } else if (weight != NULL) {
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+            out[i] = (x[i] - mean) * rstd * weight[i];
+        }
+    } else {
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+            out[i] = (x[i] - mean) * rstd + (bias == NULL ? 0 : bias[i]);
+        }
+    }
+}
+
 /* (x - mean) / deviation of each row, times weights plus biases: of each element, or of `inner` elements at a time. */
 CLONES static void OF(normalize_rows)(void *given) {
     const NormJob *job = given;
@@ -92,10 +109,8 @@ CLONES static void OF(normalize_rows)(void *given) {
         const REAL rstd = 1 / OF(sqrt)(variance + (REAL)job->eps);
         ((REAL *)job->mean)[row] = mean;
         ((REAL *)job->rstd)[row] = rstd;
-        if (job->inner == 1 && job->groups == 0 && weight != NULL && bias != NULL) {
-            EACH_ALONE for (npy_intp i = 0; i < count; i++) {
-                out[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
-            }
+        if (job->inner == 1 && job->groups == 0) {
+            OF(scale_row)(out, x, mean, rstd, weight, bias, count);
             continue;
         }
         /* Weights of groups go on from row to row, those of layers begin anew. */

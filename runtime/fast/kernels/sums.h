@@ -6,13 +6,18 @@
 #define SUM_BLOCK 4096
 #endif
 
-/* Add up columns, neighbours first. */
+/* Add up columns, one half to the other as long as there are two. */
 ELEMENT double OF(of_columns)(const REAL *columns) {
-    double total = 0;
+    double parts[COLUMNS];
     for (int j = 0; j < COLUMNS; j++) {
-        total += (double)columns[j];
+        parts[j] = (double)columns[j];
     }
-    return total;
+    for (int half = COLUMNS / 2; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++) {
+            parts[j] += parts[j + half];
+        }
+    }
+    return parts[0];
 }
 
 ELEMENT double OF(sum_row)(const REAL *x, npy_intp count) {
@@ -61,8 +66,7 @@ ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
     int lost[COLUMNS] = {0};
     npy_intp i = 0;
     for (int j = 0; j < COLUMNS; j++) {
-        columns[j] = x[j < count ? j : 0];
-        lost[j] = columns[j] != columns[j];
+        columns[j] = -(REAL)INFINITY;
     }
     for (; i + COLUMNS <= count; i += COLUMNS) {
         for (int j = 0; j < COLUMNS; j++) {
@@ -75,9 +79,11 @@ ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
         lost[0] |= x[i] != x[i];
         columns[0] = x[i] > columns[0] ? x[i] : columns[0];
     }
-    for (int j = 1; j < COLUMNS; j++) {
-        lost[0] |= lost[j];
-        columns[0] = columns[j] > columns[0] ? columns[j] : columns[0];
+    for (int half = COLUMNS / 2; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++) {
+            lost[j] |= lost[j + half];
+            columns[j] = columns[j + half] > columns[j] ? columns[j + half] : columns[j];
+        }
     }
     return lost[0] ? (REAL)NAN : columns[0];
 }

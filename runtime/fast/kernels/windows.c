@@ -2,16 +2,11 @@
 
 #include "kernels.h"
 
+#include "axis.h"
 #include "loops.h"
 
 /* Products up to which a loop is faster than what matrices need before they are multiplied. */
 #define FEW_PRODUCTS 32768
-
-/* Windows along one dimension: how many, and where their places are. Adaptive ones (a kernel of 0) divide it evenly, and
- * overlap where that leaves a rest. */
-typedef struct {
-    npy_intp size, kernel, step, pad, gap, count;
-} Axis;
 
 typedef struct {
     const char *from, *weight, *bias;
@@ -24,37 +19,11 @@ typedef struct {
     Axis layers, rows, columns; /* of planes, one layer */
 } WindowsJob;
 
-/* The places of a window that lie within the plane: the first, and what they are all below. */
-static inline void places_within(const Axis *axis, npy_intp window, npy_intp *first, npy_intp *end) {
-    if (axis->kernel == 0) {
-        *first = window * axis->size / axis->count;
-        *end = ((window + 1) * axis->size + axis->count - 1) / axis->count;
-        return;
-    }
-    npy_intp start = window * axis->step - axis->pad, stop = start + (axis->kernel - 1) * axis->gap + 1;
-    *first = start < 0 ? start + (-start + axis->gap - 1) / axis->gap * axis->gap : start;
-    *end = stop > axis->size ? axis->size : stop;
-}
-
-/* How many places a window has up to the end of the padding. */
-static inline npy_intp padded_extent(const Axis *axis, npy_intp window) {
-    npy_intp start = window * axis->step - axis->pad, end = axis->size + axis->pad;
-    return start + axis->kernel > end ? end - start : axis->kernel;
-}
-
 /* The same as `places_within`. Return how many places are counted. */
 static inline npy_intp places_counted(const WindowsJob *job, const Axis *axis, npy_intp window, npy_intp *first,
                                       npy_intp *end) {
     places_within(axis, window, first, end);
     return job->counts_padding ? padded_extent(axis, window) : *end - *first;
-}
-
-/* Which windows have a place `offset` behind their start within the plane. */
-static inline void windows_within(const Axis *axis, npy_intp offset, npy_intp *first, npy_intp *end) {
-    npy_intp left = axis->size - offset;
-    *first = offset < 0 ? (-offset + axis->step - 1) / axis->step : 0;
-    *end = left <= 0 ? 0 : (left + axis->step - 1) / axis->step;
-    *end = *end > axis->count ? axis->count : *end;
 }
 
 FUSED

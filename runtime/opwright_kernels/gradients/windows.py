@@ -9,7 +9,7 @@ from typing import Any
 import opwright
 from opwright.tensors.tensor import wrap
 from opwright_kernels.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
-from opwright_kernels.convolution import input_gradient, weight_gradient
+from opwright_kernels.convolution import weight_gradient
 from opwright_kernels.plain import arrays_of
 
 Tensor = Any
@@ -40,8 +40,6 @@ def convolution_backward(
         for place, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
             of_input = of_input if of_input.shape[place] == size else aten.narrow(of_input, place, 0, size)
     elif mask[0]:
-        of_input = _input_gradient(grad, weight, stride, padding, dilation, groups)
-    if mask[0] and of_input is None:
         sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
         rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
         of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, True, rest, groups)
@@ -51,17 +49,6 @@ def convolution_backward(
     if mask[2]:
         of_bias = aten.sum(grad, [0, *range(2, grad.ndim)])
     return of_input, of_weight, of_bias
-
-
-def _input_gradient(
-    grad: Tensor, weight: Tensor, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int
-) -> Tensor | None:
-    """Return the gradient of the input where it is a convolution of arrays that nobody looks at."""
-    arrays = arrays_of(grad, weight) if all(step == 1 for step in stride) else None
-    if arrays is None or not (arrays[0].size and arrays[1].size):
-        return None
-    found = input_gradient(arrays[0], arrays[1], padding, dilation, groups)
-    return None if found is None else wrap(found)
 
 
 def _for_each(given: Sequence[int] | int, count: int) -> list[int]:

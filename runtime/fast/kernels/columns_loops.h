@@ -1,0 +1,108 @@
+/* Windows as columns, and their sums, for one type: included with REAL and OF(name). */
+
+/* Take one place of all windows of a plane, line by line, zeros from beside it. */
+ELEMENT void OF(take_lines)(REAL *out, const REAL *plane, const Axis *rows, const Axis *columns, npy_intp above,
+                            npy_intp before) {
+    npy_intp first, last, top, bottom;
+    windows_within(rows, above, &top, &bottom);
+    windows_within(columns, before, &first, &last);
+    for (npy_intp r = top; r < bottom; r++) {
+        const REAL *line = plane + (r * rows->step + above) * columns->size + before;
+        REAL *to = out + r * columns->count;
+        if (columns->step == 1) {
+            EACH_ALONE for (npy_intp c = first; c < last; c++) {
+                to[c] = line[c];
+            }
+        } else {
+            for (npy_intp c = first; c < last; c++) {
+                to[c] = line[c * columns->step];
+            }
+        }
+    }
+}
+
+/* The same, of as many windows as places, one step apart: the plane itself, moved. */
+ELEMENT void OF(take_moved)(REAL *out, const REAL *plane, const Axis *rows, const Axis *columns, npy_intp above,
+                            npy_intp before) {
+    const npy_intp width = columns->size, whole = rows->size * width, moved = above * width + before;
+    const npy_intp start = moved < 0 ? -moved : 0, made = rows->count * width;
+    const npy_intp stop = whole - moved < made ? whole - moved : made;
+    if (start < stop) {
+        memcpy(out + start, plane + start + moved, (size_t)(stop - start) * sizeof(REAL));
+    }
+}
+
+/* Write zeros where the places of windows are beside the plane. */
+ELEMENT void OF(clear_sides)(REAL *out, const Axis *rows, const Axis *columns, npy_intp above, npy_intp before) {
+    npy_intp first, last, top, bottom;
+    windows_within(rows, above, &top, &bottom);
+    windows_within(columns, before, &first, &last);
+    bottom = bottom < top ? top : bottom;
+    last = last < first ? first : last;
+    memset(out, 0, (size_t)(top * columns->count) * sizeof(REAL));
+    memset(out + bottom * columns->count, 0, (size_t)((rows->count - bottom) * columns->count) * sizeof(REAL));
+    for (npy_intp r = top; r < bottom; r++) {
+        for (npy_intp c = 0; c < first; c++) {
+            out[r * columns->count + c] = 0;
+        }
+        for (npy_intp c = last; c < columns->count; c++) {
+            out[r * columns->count + c] = 0;
+        }
+    }
+}
+
+/* Write the columns of all images. */
+CLONES static void OF(take_columns)(void *given) {
+    const ColumnsJob *job = given;
+    const Axis *rows = &job->rows, *columns = &job->columns;
+    const REAL *plane = (const REAL *)job->from;
+    const int is_moved = rows->step == 1 && columns->step == 1 && columns->count == columns->size;
+    for (npy_intp image = 0; image < job->images; image++) {
+        REAL *out = (REAL *)job->to + image * job->image_step;
+        for (npy_intp channel = 0; channel < job->channels; channel++, plane += rows->size * columns->size) {
+            for (npy_intp i = 0; i < rows->kernel; i++) {
+                for (npy_intp j = 0; j < columns->kernel; j++, out += job->row_step) {
+                    const npy_intp above = i * rows->gap - rows->pad, before = j * columns->gap - columns->pad;
+                    if (is_moved) {
+                        OF(take_moved)(out, plane, rows, columns, above, before);
+                    } else {
+                        OF(take_lines)(out, plane, rows, columns, above, before);
+                    }
+                    OF(clear_sides)(out, rows, columns, above, before);
+                }
+            }
+        }
+    }
+}
+
+/* Add up windows: (images, channels, places, windows) become planes. */
+CLONES static void OF(add_columns)(void *given) {
+    const ColumnsJob *job = given;
+    const Axis *rows = &job->rows, *columns = &job->columns;
+    const REAL *from = (const REAL *)job->from;
+    REAL *plane = (REAL *)job->to;
+    for (npy_intp at = 0; at < job->images * job->channels; at++, plane += rows->size * columns->size) {
+        memset(plane, 0, (size_t)(rows->size * columns->size) * sizeof(REAL));
+        for (npy_intp i = 0; i < rows->kernel; i++) {
+            for (npy_intp j = 0; j < columns->kernel; j++, from += rows->count * columns->count) {
+                const npy_intp offset = j * columns->gap - columns->pad;
+                npy_intp first, last, top, bottom;
+                windows_within(rows, i * rows->gap - rows->pad, &top, &bottom);
+                windows_within(columns, offset, &first, &last);
+                for (npy_intp r = top; r < bottom; r++) {
+                    const REAL *line = from + r * columns->count;
+                    REAL *to = plane + (r * rows->step + i * rows->gap - rows->pad) * columns->size + offset;
+                    if (columns->step == 1) {
+                        EACH_ALONE for (npy_intp c = first; c < last; c++) {
+                            to[c] += line[c];
+                        }
+                    } else {
+                        for (npy_intp c = first; c < last; c++) {
+                            to[c * columns->step] += line[c];
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
