@@ -66,8 +66,10 @@ def _formula_name(shim: ShimBuilder) -> str:
 
 
 def _is_formula(shim: ShimBuilder) -> bool:
-    """Whether the kernel of a functional operator is a formula that is no call of one function on arguments."""
-    return isinstance(shim.binding.kernel, Inline) and _plain_kernel(shim) is None and len(shim.schema.returns) == 1
+    """Whether the kernel of a functional operator is a function's call of more than arguments."""
+    kernel = shim.binding.kernel
+    is_call = type(kernel) is Inline and isinstance(kernel.formula, Call)  # (none that has loops in C)
+    return is_call and _plain_kernel(shim) is None and len(shim.schema.returns) == 1
 
 
 def _operands(shim: ShimBuilder, planned: frozenset[str]) -> list[str]:

@@ -317,7 +317,7 @@ def glu_default(self: Tensor, dim: int) -> Tensor:
     return known_result(form, activations_kernels.glu(np, self_, dim), self_)
 
 
-silu_out_forms = KnownForms("Tt", activations_kernels.silu, (-1, 0), (0,), writes=1)
+silu_out_forms = KnownForms("Tt", activations_kernels.silu, (-1, 0), writes=1)
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -355,7 +355,7 @@ def silu_(self: Tensor) -> Tensor:
     return self
 
 
-mish_out_forms = KnownForms("Tt", activations_kernels.mish, (-1, 0), (0,), writes=1)
+mish_out_forms = KnownForms("Tt", activations_kernels.mish, (-1, 0), writes=1)
 
 
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -489,7 +489,7 @@ def celu_(self: Tensor, alpha: Any) -> Tensor:
     return self
 
 
-leaky_relu_out_forms = KnownForms("T.t", activations_kernels.leaky_relu, (-1, 0, 1), (0,), writes=2)
+leaky_relu_out_forms = KnownForms("T.t", activations_kernels.leaky_relu, (-1, 0, 1), writes=2)
 
 
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
@@ -546,7 +546,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
     return out
 
 
-hardtanh_out_forms = KnownForms("TNNt", activations_kernels.hardtanh, (-1, 0, 1, 2), (0,), writes=3)
+hardtanh_out_forms = KnownForms("TNNt", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=3)
 
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -584,7 +584,7 @@ def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return self
 
 
-hardsigmoid_out_forms = KnownForms("Tt", activations_kernels.hardsigmoid, (-1, 0), (0,), writes=1)
+hardsigmoid_out_forms = KnownForms("Tt", activations_kernels.hardsigmoid, (-1, 0), writes=1)
 
 
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -622,7 +622,7 @@ def hardsigmoid_(self: Tensor) -> Tensor:
     return self
 
 
-hardswish_out_forms = KnownForms("Tt", activations_kernels.hardswish, (-1, 0), (0,), writes=1)
+hardswish_out_forms = KnownForms("Tt", activations_kernels.hardswish, (-1, 0), writes=1)
 
 
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -679,7 +679,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     return out
 
 
-softshrink_out_forms = KnownForms("TNt", activations_kernels.softshrink, (-1, 0, 1), (0,), writes=2)
+softshrink_out_forms = KnownForms("TNt", activations_kernels.softshrink, (-1, 0, 1), writes=2)
 
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
@@ -736,7 +736,7 @@ def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return self
 
 
-glu_out_forms = KnownForms("TVt", activations_kernels.glu, (-1, 0, 1), (0,), writes=2)
+glu_out_forms = KnownForms("TVt", activations_kernels.glu, (-1, 0, 1), writes=2)
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)

@@ -2231,7 +2231,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         raise
 
 
-bitwise_left_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2)
+bitwise_left_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2332,7 +2332,7 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     return out
 
 
-bitwise_right_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2)
+bitwise_right_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2435,7 +2435,7 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     return out
 
 
-__lshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2)
+__lshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2513,7 +2513,7 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-__rshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2)
+__rshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

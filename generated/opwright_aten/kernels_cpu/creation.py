@@ -470,7 +470,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return self
 
 
-fill_Scalar_out_forms = KnownForms("TNt", copying_kernels.fill_with_number, (-1, 0, 1), (0,), writes=2)
+fill_Scalar_out_forms = KnownForms("TNt", copying_kernels.fill_with_number, (-1, 0, 1), writes=2)
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -548,7 +548,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     return self
 
 
-zero_out_forms = KnownForms("Tt", copying_kernels.fill_with_zero, (-1, 0), (0,), writes=1)
+zero_out_forms = KnownForms("Tt", copying_kernels.fill_with_zero, (-1, 0), writes=1)
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

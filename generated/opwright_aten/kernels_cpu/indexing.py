@@ -755,7 +755,7 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-put_out_forms = KnownForms("TTT.t", scattering_kernels.put, (-1, 0, 1, 2, 3), (0, 1, 2), writes=4)
+put_out_forms = KnownForms("TTT.t", scattering_kernels.put, (-1, 0, 1, 2, 3), writes=4)
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -817,7 +817,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     return self
 
 
-scatter_src_out_forms = KnownForms("TVTTt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4)
+scatter_src_out_forms = KnownForms("TVTTt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -881,7 +881,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return self
 
 
-scatter_value_out_forms = KnownForms("TVTNt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), (0, 2), writes=4)
+scatter_value_out_forms = KnownForms("TVTNt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -921,9 +921,7 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return self
 
 
-scatter_reduce_out_forms = KnownForms(
-    "TVTTVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), (0, 2, 3), writes=5
-)
+scatter_reduce_out_forms = KnownForms("TVTTVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
@@ -989,9 +987,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return self
 
 
-scatter_value_reduce_out_forms = KnownForms(
-    "TVTNVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), (0, 2), writes=5
-)
+scatter_value_reduce_out_forms = KnownForms("TVTNVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
@@ -1054,7 +1050,7 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     return self
 
 
-scatter_add_out_forms = KnownForms("TVTTt", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4)
+scatter_add_out_forms = KnownForms("TVTTt", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -1119,7 +1115,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 scatter_reduce_two_out_forms = KnownForms(
-    "TVTTV.t", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5), (0, 2, 3), writes=6
+    "TVTTV.t", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=6
 )
 
 
@@ -1202,7 +1198,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
-index_add_out_forms = KnownForms("TVTTNt", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4), (0, 2, 3), writes=5)
+index_add_out_forms = KnownForms("TVTTNt", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1270,9 +1266,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     return self
 
 
-index_reduce_out_forms = KnownForms(
-    "TVTTVVt", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5), (0, 2, 3), writes=6
-)
+index_reduce_out_forms = KnownForms("TVTTVVt", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=6)
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -1372,7 +1366,7 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
-index_copy_out_forms = KnownForms("TVTTt", scattering_kernels.index_copy, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4)
+index_copy_out_forms = KnownForms("TVTTt", scattering_kernels.index_copy, (-1, 0, 1, 2, 3), writes=4)
 
 
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -1478,9 +1472,7 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     return self
 
 
-index_fill_int_Tensor_out_forms = KnownForms(
-    "TVTTt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4
-)
+index_fill_int_Tensor_out_forms = KnownForms("TVTTt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), writes=4)
 
 
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -1544,7 +1536,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     return self
 
 
-masked_scatter_out_forms = KnownForms("TTTt", scattering_kernels.masked_scatter, (-1, 0, 1, 2), (0, 1, 2), writes=3)
+masked_scatter_out_forms = KnownForms("TTTt", scattering_kernels.masked_scatter, (-1, 0, 1, 2), writes=3)
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -1606,7 +1598,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
-masked_fill_Scalar_out_forms = KnownForms("TTNt", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1), writes=3)
+masked_fill_Scalar_out_forms = KnownForms("TTNt", indexing_kernels.fill_where, (-1, 0, 1, 2), writes=3)
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)

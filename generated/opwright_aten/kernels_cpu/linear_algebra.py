@@ -1186,7 +1186,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
     return out
 
 
-addmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), (0, 1, 2), writes=5)
+addmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1256,7 +1256,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
     return self
 
 
-addmv_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), (0, 1, 2), writes=5)
+addmv_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1326,7 +1326,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
     return self
 
 
-baddbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), (0, 1, 2), writes=5)
+baddbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1402,9 +1402,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
     return self
 
 
-addbmm_out_forms = KnownForms(
-    "TTTNNt", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), (0, 1, 2), writes=5
-)
+addbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1480,7 +1478,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
     return self
 
 
-addr_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), (0, 1, 2), writes=5)
+addr_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)

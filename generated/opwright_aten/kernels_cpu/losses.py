@@ -381,7 +381,7 @@ def _ctc_loss_default(
 
 
 _ctc_loss_backward_forms = KnownForms(
-    "tTTIIttV.", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8), (1, 2)
+    "tTTIIttV.", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 )
 
 

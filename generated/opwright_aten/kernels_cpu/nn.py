@@ -258,7 +258,7 @@ def embedding_out(
     return out
 
 
-embedding_renorm_out_forms = KnownForms("TT..t", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), (0, 1), writes=4)
+embedding_renorm_out_forms = KnownForms("TT..t", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=4)
 
 
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)

@@ -659,7 +659,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     return self
 
 
-div_out_mode_forms = KnownForms("TTVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=3)
+div_out_mode_forms = KnownForms("TTVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), writes=3)
 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -735,7 +735,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-floor_divide_out_forms = KnownForms("TTt", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=2)
+floor_divide_out_forms = KnownForms("TTt", arithmetic_kernels.floor_divide, (-1, 0, 1), writes=2)
 
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -877,7 +877,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     return self
 
 
-pow_Tensor_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.power, (-1, 0, 1), (0, 1), writes=2)
+pow_Tensor_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.power, (-1, 0, 1), writes=2)
 
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
@@ -3004,7 +3004,7 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-remainder_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
+remainder_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.remainder, (-1, 0, 1), writes=2)
 
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3274,7 +3274,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     return self
 
 
-clamp_Tensor_out_forms = KnownForms("TOOt", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2), writes=3)
+clamp_Tensor_out_forms = KnownForms("TOOt", arithmetic_kernels.clamp, (-1, 0, 1, 2), writes=3)
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -3328,7 +3328,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     return self
 
 
-fmod_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1), writes=2)
+fmod_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.fmod, (-1, 0, 1), writes=2)
 
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3718,7 +3718,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_(self, other)
 
 
-heaviside_out_forms = KnownForms("TTt", arithmetic_kernels.heaviside, (-1, 0, 1), (0, 1), writes=2)
+heaviside_out_forms = KnownForms("TTt", arithmetic_kernels.heaviside, (-1, 0, 1), writes=2)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -3758,7 +3758,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return self
 
 
-logaddexp_out_forms = KnownForms("TTt", arithmetic_kernels.logaddexp, (-1, 0, 1), (0, 1), writes=2)
+logaddexp_out_forms = KnownForms("TTt", arithmetic_kernels.logaddexp, (-1, 0, 1), writes=2)
 
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4194,7 +4194,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
-lerp_Scalar_out_forms = KnownForms("TTNt", arithmetic_kernels.lerp, (-1, 0, 1, 2), (0, 1), writes=3)
+lerp_Scalar_out_forms = KnownForms("TTNt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4234,7 +4234,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return self
 
 
-lerp_Tensor_out_forms = KnownForms("TTTt", arithmetic_kernels.lerp, (-1, 0, 1, 2), (0, 1, 2), writes=3)
+lerp_Tensor_out_forms = KnownForms("TTTt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4296,7 +4296,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     return self
 
 
-addcmul_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), (0, 1, 2), writes=4)
+addcmul_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), writes=4)
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -4362,7 +4362,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
-addcdiv_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3), (0, 1, 2), writes=4)
+addcdiv_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3), writes=4)
 
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -4428,7 +4428,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
-ldexp_out_forms = KnownForms("TTt", arithmetic_kernels.ldexp, (-1, 0, 1), (0, 1), writes=2)
+ldexp_out_forms = KnownForms("TTt", arithmetic_kernels.ldexp, (-1, 0, 1), writes=2)
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

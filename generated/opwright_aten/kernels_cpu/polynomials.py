@@ -799,7 +799,7 @@ def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
 
 
 special_chebyshev_polynomial_t_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), writes=2
 )
 
 
@@ -863,7 +863,7 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 
 special_chebyshev_polynomial_u_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), writes=2
 )
 
 
@@ -927,7 +927,7 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 
 special_chebyshev_polynomial_v_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), writes=2
 )
 
 
@@ -991,7 +991,7 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 
 special_chebyshev_polynomial_w_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), writes=2
 )
 
 
@@ -1055,7 +1055,7 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 
 special_shifted_chebyshev_polynomial_t_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), writes=2
 )
 
 
@@ -1119,7 +1119,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
 
 
 special_shifted_chebyshev_polynomial_u_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), writes=2
 )
 
 
@@ -1183,7 +1183,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
 
 
 special_shifted_chebyshev_polynomial_v_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), writes=2
 )
 
 
@@ -1247,7 +1247,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
 
 
 special_shifted_chebyshev_polynomial_w_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), writes=2
 )
 
 
@@ -1311,7 +1311,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
 
 
 special_hermite_polynomial_h_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), writes=2
 )
 
 
@@ -1375,7 +1375,7 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
 
 
 special_hermite_polynomial_he_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), writes=2
 )
 
 
@@ -1439,7 +1439,7 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 
 special_laguerre_polynomial_l_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), writes=2
 )
 
 
@@ -1503,7 +1503,7 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 
 special_legendre_polynomial_p_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1), writes=2
+    "TTt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), writes=2
 )
 
 

@@ -1449,7 +1449,7 @@ def std_mean_correction_out(
     return out0, out1
 
 
-cumsum_out_forms = KnownForms("TVVt", scans_kernels.running_total, (-1, 0, 1, 2), (0,), writes=3)
+cumsum_out_forms = KnownForms("TVVt", scans_kernels.running_total, (-1, 0, 1, 2), writes=3)
 
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -1487,7 +1487,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return self
 
 
-cumprod_out_forms = KnownForms("TVVt", scans_kernels.running_product, (-1, 0, 1, 2), (0,), writes=3)
+cumprod_out_forms = KnownForms("TVVt", scans_kernels.running_product, (-1, 0, 1, 2), writes=3)
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)

@@ -265,7 +265,7 @@ def igamma_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-igamma_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igamma, (-1, 0, 1), (0, 1), writes=2)
+igamma_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igamma, (-1, 0, 1), writes=2)
 
 
 # igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -326,7 +326,7 @@ def igammac_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-igammac_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igammac, (-1, 0, 1), (0, 1), writes=2)
+igammac_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igammac, (-1, 0, 1), writes=2)
 
 
 # igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -914,7 +914,7 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self_, other), self_)
 
 
-erf_out_forms = KnownForms("Tt", special_kernels.erf, (-1, 0), (0,), writes=1)
+erf_out_forms = KnownForms("Tt", special_kernels.erf, (-1, 0), writes=1)
 
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -952,7 +952,7 @@ def erf_(self: Tensor) -> Tensor:
     return self
 
 
-erfc_out_forms = KnownForms("Tt", special_kernels.erfc, (-1, 0), (0,), writes=1)
+erfc_out_forms = KnownForms("Tt", special_kernels.erfc, (-1, 0), writes=1)
 
 
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -990,7 +990,7 @@ def erfc_(self: Tensor) -> Tensor:
     return self
 
 
-erfinv_out_forms = KnownForms("Tt", special_kernels.erfinv, (-1, 0), (0,), writes=1)
+erfinv_out_forms = KnownForms("Tt", special_kernels.erfinv, (-1, 0), writes=1)
 
 
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1028,7 +1028,7 @@ def erfinv_(self: Tensor) -> Tensor:
     return self
 
 
-special_erfcx_out_forms = KnownForms("Tt", special_kernels.erfcx, (-1, 0), (0,), writes=1)
+special_erfcx_out_forms = KnownForms("Tt", special_kernels.erfcx, (-1, 0), writes=1)
 
 
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1047,7 +1047,7 @@ def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_ndtri_out_forms = KnownForms("Tt", special_kernels.ndtri, (-1, 0), (0,), writes=1)
+special_ndtri_out_forms = KnownForms("Tt", special_kernels.ndtri, (-1, 0), writes=1)
 
 
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1066,7 +1066,7 @@ def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_log_ndtr_out_forms = KnownForms("Tt", special_kernels.log_ndtr, (-1, 0), (0,), writes=1)
+special_log_ndtr_out_forms = KnownForms("Tt", special_kernels.log_ndtr, (-1, 0), writes=1)
 
 
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1085,7 +1085,7 @@ def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-lgamma_out_forms = KnownForms("Tt", gamma_kernels.lgamma, (-1, 0), (0,), writes=1)
+lgamma_out_forms = KnownForms("Tt", gamma_kernels.lgamma, (-1, 0), writes=1)
 
 
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1123,7 +1123,7 @@ def lgamma_(self: Tensor) -> Tensor:
     return self
 
 
-digamma_out_forms = KnownForms("Tt", gamma_kernels.digamma, (-1, 0), (0,), writes=1)
+digamma_out_forms = KnownForms("Tt", gamma_kernels.digamma, (-1, 0), writes=1)
 
 
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1161,7 +1161,7 @@ def digamma_(self: Tensor) -> Tensor:
     return self
 
 
-polygamma_out_forms = KnownForms("VTt", gamma_kernels.polygamma, (-1, 0, 1), (1,), writes=2)
+polygamma_out_forms = KnownForms("VTt", gamma_kernels.polygamma, (-1, 0, 1), writes=2)
 
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1180,7 +1180,7 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_zeta_out_forms = KnownForms("TTt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
+special_zeta_out_forms = KnownForms("TTt", gamma_kernels.zeta, (-1, 0, 1), writes=2)
 
 
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1238,7 +1238,7 @@ def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tens
     return out
 
 
-i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), (0,), writes=1)
+i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
 
 
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1276,7 +1276,7 @@ def i0_(self: Tensor) -> Tensor:
     return self
 
 
-special_i0e_out_forms = KnownForms("Tt", bessel_kernels.i0e, (-1, 0), (0,), writes=1)
+special_i0e_out_forms = KnownForms("Tt", bessel_kernels.i0e, (-1, 0), writes=1)
 
 
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1295,7 +1295,7 @@ def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), (0,), writes=1)
+special_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
 
 
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1314,7 +1314,7 @@ def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_i1e_out_forms = KnownForms("Tt", bessel_kernels.i1e, (-1, 0), (0,), writes=1)
+special_i1e_out_forms = KnownForms("Tt", bessel_kernels.i1e, (-1, 0), writes=1)
 
 
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1333,7 +1333,7 @@ def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), (0,), writes=1)
+special_modified_bessel_i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
 
 
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1352,7 +1352,7 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), (0,), writes=1)
+special_modified_bessel_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
 
 
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1371,7 +1371,7 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_airy_ai_out_forms = KnownForms("Tt", airy_kernels.airy_ai, (-1, 0), (0,), writes=1)
+special_airy_ai_out_forms = KnownForms("Tt", airy_kernels.airy_ai, (-1, 0), writes=1)
 
 
 # special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1390,7 +1390,7 @@ def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j0, (-1, 0), (0,), writes=1)
+special_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j0, (-1, 0), writes=1)
 
 
 # special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1409,7 +1409,7 @@ def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_j1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j1, (-1, 0), (0,), writes=1)
+special_bessel_j1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j1, (-1, 0), writes=1)
 
 
 # special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1428,7 +1428,7 @@ def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_y0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y0, (-1, 0), (0,), writes=1)
+special_bessel_y0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y0, (-1, 0), writes=1)
 
 
 # special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1447,7 +1447,7 @@ def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_y1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y1, (-1, 0), (0,), writes=1)
+special_bessel_y1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y1, (-1, 0), writes=1)
 
 
 # special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1466,7 +1466,7 @@ def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_k0_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k0, (-1, 0), (0,), writes=1)
+special_modified_bessel_k0_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k0, (-1, 0), writes=1)
 
 
 # special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1485,7 +1485,7 @@ def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_k1_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k1, (-1, 0), (0,), writes=1)
+special_modified_bessel_k1_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k1, (-1, 0), writes=1)
 
 
 # special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1505,7 +1505,7 @@ def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
 
 
 special_scaled_modified_bessel_k0_out_forms = KnownForms(
-    "Tt", bessel_kernels.scaled_modified_bessel_k0, (-1, 0), (0,), writes=1
+    "Tt", bessel_kernels.scaled_modified_bessel_k0, (-1, 0), writes=1
 )
 
 
@@ -1526,7 +1526,7 @@ def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
 
 
 special_scaled_modified_bessel_k1_out_forms = KnownForms(
-    "Tt", bessel_kernels.scaled_modified_bessel_k1, (-1, 0), (0,), writes=1
+    "Tt", bessel_kernels.scaled_modified_bessel_k1, (-1, 0), writes=1
 )
 
 
@@ -1546,7 +1546,7 @@ def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_spherical_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.spherical_bessel_j0, (-1, 0), (0,), writes=1)
+special_spherical_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.spherical_bessel_j0, (-1, 0), writes=1)
 
 
 # special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1565,7 +1565,7 @@ def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-logit_out_forms = KnownForms("T.t", elementary_kernels.logit, (-1, 0, 1), (0,), writes=2)
+logit_out_forms = KnownForms("T.t", elementary_kernels.logit, (-1, 0, 1), writes=2)
 
 
 # logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)

@@ -2780,7 +2780,7 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     return rsqrt_(self)
 
 
-sigmoid_out_forms = KnownForms("Tt", arithmetic_kernels.sigmoid, (-1, 0), (0,), writes=1)
+sigmoid_out_forms = KnownForms("Tt", arithmetic_kernels.sigmoid, (-1, 0), writes=1)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2998,7 +2998,7 @@ def trunc__dense(self: Tensor) -> Tensor:
     return trunc_(self)
 
 
-round_out_forms = KnownForms("Tt", arithmetic_kernels.round_half_even, (-1, 0), (0,), writes=1)
+round_out_forms = KnownForms("Tt", arithmetic_kernels.round_half_even, (-1, 0), writes=1)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3036,7 +3036,7 @@ def round__default(self: Tensor) -> Tensor:
     return self
 
 
-round_decimals_out_forms = KnownForms("T.t", arithmetic_kernels.round_to_decimals, (-1, 0, 1), (0,), writes=2)
+round_decimals_out_forms = KnownForms("T.t", arithmetic_kernels.round_to_decimals, (-1, 0, 1), writes=2)
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
@@ -3074,7 +3074,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     return self
 
 
-sign_out_forms = KnownForms("Tt", arithmetic_kernels.sign, (-1, 0), (0,), writes=1)
+sign_out_forms = KnownForms("Tt", arithmetic_kernels.sign, (-1, 0), writes=1)
 
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3592,7 +3592,7 @@ def atanh__dense(self: Tensor) -> Tensor:
     return atanh_(self)
 
 
-exp2_out_forms = KnownForms("Tt", arithmetic_kernels.exp2, (-1, 0), (0,), writes=1)
+exp2_out_forms = KnownForms("Tt", arithmetic_kernels.exp2, (-1, 0), writes=1)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3810,7 +3810,7 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return rad2deg_(self)
 
 
-frac_out_forms = KnownForms("Tt", elementary_kernels.fractional_part, (-1, 0), (0,), writes=1)
+frac_out_forms = KnownForms("Tt", elementary_kernels.fractional_part, (-1, 0), writes=1)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3848,7 +3848,7 @@ def frac_(self: Tensor) -> Tensor:
     return self
 
 
-sgn_out_forms = KnownForms("Tt", elementary_kernels.sgn, (-1, 0), (0,), writes=1)
+sgn_out_forms = KnownForms("Tt", elementary_kernels.sgn, (-1, 0), writes=1)
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3886,7 +3886,7 @@ def sgn_(self: Tensor) -> Tensor:
     return self
 
 
-angle_out_forms = KnownForms("Tt", elementary_kernels.angle, (-1, 0), (0,), writes=1)
+angle_out_forms = KnownForms("Tt", elementary_kernels.angle, (-1, 0), writes=1)
 
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -4062,7 +4062,7 @@ def relu__dense(self: Tensor) -> Tensor:
     return relu_(self)
 
 
-gelu_out_forms = KnownForms("TVt", arithmetic_kernels.gelu, (-1, 0, 1), (0,), writes=2)
+gelu_out_forms = KnownForms("TVt", arithmetic_kernels.gelu, (-1, 0, 1), writes=2)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)

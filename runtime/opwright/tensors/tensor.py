@@ -242,8 +242,7 @@ class Tensor(_Methods):
 CPU_DEVICE = Device("cpu")
 KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
-# What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
-# (the very int, by which the compiled core knows simple tensors)
+# What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | ODD if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}
 _OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
 _Holder = TypeVar("_Holder", bound=type)
