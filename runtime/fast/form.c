@@ -14,7 +14,11 @@ enum Kind {
     KIND_SAME = 5,    /* the very object: None, a dtype */
     KIND_INTS = 6,    /* a list of ints of 64 bits; a tuple, or a shape, is made one */
     KIND_TENSORS = 7, /* a list of Tensors */
+    KIND_REST = 8,    /* an int of 64 bits, of those by position that make a list at the end */
+    KIND_REPEATED = 9, /* an int of 64 bits for a list of one; for a list of n it is KIND_REPEATED + n - 1 */
 };
+
+#define MOST_REPEATED 8
 
 struct Form {
     Py_ssize_t positional;               /* how many arguments are given by position */
@@ -44,7 +48,7 @@ static int fill_form(Form *form, PyObject *kinds, PyObject *places) {
         if (PyErr_Occurred()) {
             return -1;
         }
-        if (kind < KIND_TENSOR || kind > KIND_TENSORS || place < 0 || place >= PyTuple_GET_SIZE(form->values)) {
+        if (kind < KIND_TENSOR || kind >= KIND_REPEATED + MOST_REPEATED || place < 0 || place >= PyTuple_GET_SIZE(form->values)) {
             PyErr_SetString(PyExc_ValueError, "no such kind, or no such place");
             return -1;
         }
@@ -185,8 +189,10 @@ static int is_of_kind(const Form *form, Py_ssize_t at, PyObject *value, int64_t 
         return value == PyTuple_GET_ITEM(form->same, at);
     case KIND_INTS:
         return is_list_of_ints(value);
-    default:
+    case KIND_TENSORS:
         return is_list_of_tensors(value, keys);
+    default:
+        return is_short_int(value);
     }
 }
 
@@ -236,6 +242,17 @@ static PyObject *look_up(Form *form, int64_t keys) {
     return Py_XNewRef(PyDict_GetItemWithError(form->table, form->known));
 }
 
+/* Return the list that ints make which are given without one: those from `at` on to the end, or one so many times. */
+static PyObject *list_of_ints(const Form *form, PyObject *const *args, Py_ssize_t at) {
+    int is_rest = form->kinds[at] == KIND_REST;
+    Py_ssize_t count = is_rest ? form->positional - at : form->kinds[at] - KIND_REPEATED + 1;
+    PyObject *made = PyList_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyList_SET_ITEM(made, i, Py_NewRef(args[is_rest ? at + i : at]));
+    }
+    return made;
+}
+
 /* Call the kernel with every argument of the operator. Lists among the defaults are new for each
  * call, and what is given as a tuple becomes one. */
 static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const *args) {
@@ -248,7 +265,19 @@ static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const
         values[i] = PyTuple_GET_ITEM(form->values, i);
     }
     for (Py_ssize_t i = 0; i < form->given; i++) {
-        values[form->places[i]] = args[i];
+        PyObject **value = &values[form->places[i]];
+        if (form->kinds[i] < KIND_REST) {
+            *value = args[i];
+            continue;
+        }
+        *value = copies[copied] = list_of_ints(form, args, i);
+        if (*value == NULL) {
+            goto done;
+        }
+        copied++;
+        if (form->kinds[i] == KIND_REST) {
+            i = form->positional - 1;
+        }
     }
     for (Py_ssize_t i = 0; i < total; i++) {
         int is_default = values[i] == PyTuple_GET_ITEM(form->values, i) && PyList_CheckExact(values[i]);

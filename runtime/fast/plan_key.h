@@ -37,7 +37,7 @@ typedef struct {
     int count;
     int64_t *words;
     PyObject *held; /* a tuple */
-    PyObject *cast; /* a tuple of what the kernel gets in the place of each argument, None: as it is; or NULL */
+    PyObject *cast; /* a tuple: the number in the place of each argument, or the dtype it is cast to; None: as it is; or NULL */
     int results_count;
     PlannedResult results[MOST_RESULTS];
 } PlanEntry;
@@ -63,5 +63,7 @@ void plan_table_clear(PlanTable *table);
 /* answers.c */
 int answer_is_new(const PlannedResult *result, PyObject *answer, PyObject *const *values, int count);
 PyObject *answer_copied(const PlannedResult *result, PyObject *answer);
+int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int place);
+int write_answer(PyObject *target, PyObject *answer);
 
 #endif

@@ -3,6 +3,7 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "kernels/dense.h"
 #include "loops.h"
 #include "plan_key.h"
 
@@ -14,16 +15,18 @@ typedef struct {
     Function base;
     PyObject *kernel;
     PyObject *first; /* what the kernel is given at place -1: the module NumPy */
-    PyObject *learn; /* `learn(args)` returns the forms of a call's results and numbers that are cast, or None */
+    PyObject *learn; /* `learn(args)` returns the forms of a call's results and what is cast, or None */
     PyObject *wrap;  /* `wrap(form, answer, *operands)` */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
     signed char passed[MOST_PASSED]; /* the places of what the kernel is given */
+    int written;                     /* the place of the tensor that is written, and returned; -1: a new one is made */
     PlanTable table;
 } Planned;
 
 static PyTypeObject *planned_type = NULL;
+static PyObject *out_names = NULL; /* ("out",) */
 
 static int planned_traverse(PyObject *self, visitproc visit, void *arg) {
     Planned *planned = (Planned *)self;
@@ -96,7 +99,16 @@ static PyObject *passed_value(char kind, PyObject *value) {
     return arrays;
 }
 
-/* Take references to what the kernel gets: arrays, options, and numbers as the plan casts them. Returns how many, or -1. */
+/* Return what the kernel gets for an argument that the plan casts, a new reference: a number as it is cast, or the
+ * tensor's array in a dtype. */
+static PyObject *cast_value(PyObject *cast, PyObject *value) {
+    if (!PyArray_DescrCheck(cast)) {
+        return Py_NewRef(cast);
+    }
+    return ((Tensor *)value)->array == NULL ? NULL : cast_array(((Tensor *)value)->array, (PyArray_Descr *)cast);
+}
+
+/* Take references to what the kernel gets: arrays and options, as the plan casts them. Returns how many, or -1. */
 static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values) {
     for (int i = 0; i < planned->passed_count; i++) {
         int place = planned->passed[i];
@@ -104,14 +116,14 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
         if (place < 0) {
             values[i] = Py_NewRef(planned->first);
         } else {
-            values[i] = cast != Py_None ? Py_NewRef(cast) : passed_value(planned->kinds[place], args[place]);
+            values[i] = cast != Py_None ? cast_value(cast, args[place]) : passed_value(planned->kinds[place], args[place]);
         }
         if (values[i] == NULL) {
             while (i > 0) {
                 Py_DECREF(values[--i]);
             }
             if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_AttributeError, "a tensor without an array");
+                PyErr_SetString(PyExc_TypeError, "an operand that the Python casts");
             }
             return -1;
         }
@@ -208,6 +220,31 @@ static PyObject *serve(const Planned *planned, const PlanEntry *entry, PyObject 
     return result;
 }
 
+/* Have the kernel write to a tensor, and return that. NULL without an exception where the Python has to. */
+static PyObject *serve_write(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
+    PyObject *stack[MOST_PASSED + 2], **values = stack + 1; /* the place before is the callee's to use */
+    if (!may_write(&entry->results[0], planned->kinds, args, planned->written)) {
+        return NULL;
+    }
+    int count = pass(planned, entry, args, values), is_done = 0;
+    if (count < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *tensor = args[planned->written], *target = Py_NewRef(((Tensor *)tensor)->array);
+    values[count] = target;
+    PyObject *answer =
+        PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, out_names);
+    if (answer != NULL) {
+        is_done = write_answer(target, answer) == 0;
+        Py_DECREF(answer);
+    }
+    for (int i = 0; i <= count; i++) {
+        Py_DECREF(values[i]);
+    }
+    return is_done ? Py_NewRef(tensor) : NULL;
+}
+
 static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Planned *planned = (Planned *)self;
     PlanKey key;
@@ -228,9 +265,10 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
     }
     if (entry->results_count > 0) {
         entry->uses++;
-        PyObject *result = serve(planned, entry, args);
+        int is_write = planned->written >= 0;
+        PyObject *result = (is_write ? serve_write : serve)(planned, entry, args);
         plan_entry_release(entry);
-        if (result != NULL || !PyErr_ExceptionMatches(PyExc_Exception)) {
+        if (result != NULL || (PyErr_Occurred() && (is_write || !PyErr_ExceptionMatches(PyExc_Exception)))) {
             return result;
         }
         PyErr_Clear(); /* the Python words it */
@@ -258,19 +296,21 @@ static int read_places(Planned *planned, PyObject *places) {
     return 0;
 }
 
-/* Planned(function, kinds, kernel, places, first, learn, wrap) */
+/* Planned(function, kinds, kernel, places, first, learn, wrap, written) */
 static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *kernel, *places, *first, *learn, *wrap;
     const char *kinds;
+    int written;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Planned() takes its arguments by position");
         return NULL;
     }
     if (!PyArg_ParseTuple(
-            args, "OsOO!OOO:Planned", &function, &kinds, &kernel, &PyTuple_Type, &places, &first, &learn, &wrap)) {
+            args, "OsOO!OOOi:Planned", &function, &kinds, &kernel, &PyTuple_Type, &places, &first, &learn, &wrap,
+            &written)) {
         return NULL;
     }
-    if (strlen(kinds) > MOST_ARGUMENTS) {
+    if (strlen(kinds) > MOST_ARGUMENTS || written >= (int)strlen(kinds)) {
         PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is the Python's");
         return NULL;
     }
@@ -285,6 +325,7 @@ static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     made->learn = Py_NewRef(learn);
     made->wrap = Py_NewRef(wrap);
     made->total = (Py_ssize_t)strlen(kinds);
+    made->written = written;
     memcpy(made->kinds, kinds, strlen(kinds) + 1);
     made->table.patience = PATIENCE;
     if (read_places(made, places) < 0) {
@@ -339,7 +380,8 @@ static PyType_Spec planned_spec = {
 PyTypeObject *make_planned_type(PyObject *module) {
     planned_methods[1].ml_meth = function_methods[0].ml_meth;
     planned_methods[2].ml_meth = function_methods[1].ml_meth;
-    if (plan_key_ready() < 0 || PyArray_ImportNumPyAPI() < 0) {
+    out_names = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
+    if (plan_key_ready() < 0 || PyArray_ImportNumPyAPI() < 0 || out_names == NULL) {
         return NULL;
     }
     planned_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &planned_spec, NULL);

@@ -132,6 +132,7 @@ def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     return result, buffer
 
 
+@compiled
 def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, out: Array | None = None) -> Array:
     """Return each element held within [min_val, max_val]; the bounds become integers where `self` holds them."""
     if self.dtype not in FLOATING:

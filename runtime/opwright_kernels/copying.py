@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.arrays.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
+from opwright.core import compiled
 
 Array = Any
 
@@ -25,6 +26,7 @@ def new_or(xp: ModuleType, self: Array, out: Array | None) -> Array:
     return xp.empty_like(self) if out is None else out
 
 
+@compiled
 def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: Array | None = None) -> Array:
     """Return the elements of `src`, broadcast and cast to `self` (`copy_`)."""
     target = new_or(xp, self, out)
@@ -34,6 +36,7 @@ def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: 
     return target
 
 
+@compiled
 def fill_with_number(xp: ModuleType, self: Array, value: complex, out: Array | None = None) -> Array:
     """Set every element to one number (`fill.Scalar`)."""
     target = new_or(xp, self, out)
@@ -46,6 +49,7 @@ def fill_with_element(xp: ModuleType, self: Array, value: Array, out: Array | No
     return copy_from(xp, self, value, False, out)
 
 
+@compiled
 def fill_with_zero(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Set every element to 0 (`zero`)."""
     target = new_or(xp, self, out)
@@ -80,6 +84,7 @@ def assert_element(
         raise RuntimeError(assert_msg)
 
 
+@compiled
 def same_elements(xp: ModuleType, self: Array, other: Array) -> bool:
     """Whether shapes and all elements are equal (`equal`); NaN is not equal to itself."""
     return self.shape == other.shape and bool(xp.equal(self, other).all())

@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
 from opwright_kernels.copying import own_copy
 
 Array = Any
 
 
+@compiled
 def embedding(
     xp: ModuleType, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Array:

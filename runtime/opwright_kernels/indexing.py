@@ -99,6 +99,7 @@ def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexErr
     return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
+@compiled
 def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
     """Return the slices of `dim` that a 1-d index names."""
     size = self.shape[dim] if self.ndim else 1

@@ -18,4 +18,6 @@ def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array |
 
 def stack(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
     """Return arrays of one shape along a new dimension."""
-    return xp.stack(tensors, axis=dim, out=out)
+    place = dim if dim >= 0 else dim + tensors[0].ndim + 1
+    index = (*(slice(None),) * place, None)
+    return xp.concatenate([each[index] for each in tensors], axis=place, out=out)

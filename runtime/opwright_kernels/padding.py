@@ -9,10 +9,12 @@ from typing import Any
 from opwright import rules
 from opwright.arrays.dtypes import wrapped_scalar
 from opwright.arrays.storage import new_array
+from opwright.core import compiled
 
 Array = Any
 
 
+@compiled
 def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex) -> Array:
     """Pad with `value` in the new places (`constant_pad_nd`)."""
     inner, grown = _cropped(self, pad)

@@ -18,14 +18,29 @@ Array = Any
 
 def flip(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
     """Return the elements in reverse order along some dimensions."""
-    return xp.flip(self, tuple(dims)) if self.ndim and dims else self
+    index = [slice(None)] * self.ndim
+    for dim in dims if self.ndim else ():
+        index[dim] = slice(None, None, -1)
+    return self[tuple(index)]
 
 
 def roll(xp: ModuleType, self: Array, shifts: Sequence[int], dims: Sequence[int]) -> Array:
     """Move the elements along dimensions, or along all of them in row-major order; what falls off comes in again."""
     if not self.size or not self.ndim:
         return self
-    return xp.roll(self, tuple(shifts), tuple(dims)) if dims else xp.roll(self, shifts[0])
+    if not dims:
+        return _rolled(xp, self.reshape(-1), shifts[0], 0).reshape(self.shape)
+    result = self
+    for shift, dim in zip(shifts, dims, strict=True):
+        result = _rolled(xp, result, shift, dim)
+    return result
+
+
+def _rolled(xp: ModuleType, self: Array, shift: int, dim: int) -> Array:
+    """Return the elements with those behind a place of a dimension first."""
+    before = (slice(None),) * (dim % self.ndim)
+    place = -shift % self.shape[dim]
+    return xp.concatenate((self[(*before, slice(place, None))], self[(*before, slice(place))]), axis=dim)
 
 
 def rot90(xp: ModuleType, self: Array, k: int, dims: Sequence[int]) -> Array:

@@ -131,6 +131,7 @@ def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
     return result if keepdim or not self.ndim else result.squeeze(over)
 
 
+@compiled
 def vector_norm(
     xp: ModuleType,
     self: Array,
@@ -219,12 +220,14 @@ def _sum_in_blocks(elements: Array, mean: Array) -> Array:
     return np.asarray(parts, elements.dtype).sum()
 
 
+@compiled
 def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """Return the mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for
     complex input."""
     return variance_and_mean(xp, self, dim, correction, keepdim)[0]
 
 
+@compiled
 def deviation(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """Return the square root of `variance`."""
     return xp.sqrt(variance(xp, self, dim, correction, keepdim))
@@ -284,11 +287,13 @@ def position_of_smallest(xp: ModuleType, self: Array, dim: int | None, keepdim: 
     return self.argmin(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
+@compiled
 def largest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the maxima along `dim` and their first indices; NaN counts as the largest."""
     return _value_and_position(xp, self.argmax, self, dim, keepdim)
 
 
+@compiled
 def smallest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the minima along `dim` and their first indices; NaN counts as the smallest."""
     return _value_and_position(xp, self.argmin, self, dim, keepdim)

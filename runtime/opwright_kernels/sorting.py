@@ -21,6 +21,7 @@ Array = Any
 _FEW = 4096  # elements that a stable sort orders before their keys were made
 
 
+@compiled
 def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """Return the elements along `dim` in order, equal ones in the order they had, and where each stood."""
     if not self.ndim:
@@ -55,6 +56,7 @@ def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tu
     return _taken(xp, self, places, dim, keepdim)
 
 
+@compiled
 def median(xp: ModuleType, self: Array) -> Array:
     """Return the middle element, the lower one of two; NaN where there is one, or nothing."""
     elements = self.reshape(-1)

@@ -82,7 +82,7 @@ def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     except (ArithmeticError, IndexError, RuntimeError, TypeError, ValueError) as error:
         return type(error)
     results = results if isinstance(results, tuple) else (results,)
-    return [None if each is None else (np.shape(each), each.dtype) for each in results]
+    return [None if each is None else (np.shape(each), np.asarray(each).dtype) for each in results]
 
 
 def main(calls: int, seed: int) -> None:

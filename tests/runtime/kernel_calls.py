@@ -67,6 +67,7 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "nan_to_num": _one(None, None, None) + _one(1.5, np.inf, -3),
     "lerp": _two(0.25) + _two(0.75) + _two(1) + _two(-3.0),
     **dict.fromkeys(("xlogy", "fmod", "remainder"), _two()),
+    "hardtanh": _one(-1.0, 1.0) + _one(0, 6) + _one(2, 1.5),
     "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
     "logaddexp": _two(),
     "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
@@ -108,6 +109,15 @@ def _reduced() -> list[Make]:
         for shape in ((3, 4, 5), (2, 9000), (37,))
         for dim in (None, [], -1, [len(shape) - 1], (0,))
         for keepdim in (False, True)
+    ]
+
+
+def _spreads() -> list[Make]:
+    return [
+        lambda x, shape=shape, dim=dim, correction=correction: (np, x(*shape), dim, correction, correction == 1)
+        for shape in ((3, 4, 5), (2, 9000), (1,))
+        for dim in (None, [], -1, (0,))
+        for correction in (None, 0, 1, 2.5)
     ]
 
 
@@ -281,6 +291,37 @@ SHAPED: dict[str, list[Make]] = {
         for k in (1, 3, 32, 40)
         for largest in (True, False)
     ],
+    **dict.fromkeys(("variance", "deviation"), _spreads()),
+    "vector_norm": [
+        lambda x, order=order, shape=shape, dim=dim: (np, x(*shape), order, dim, True)
+        for order in (2, None, 2.0, 1)
+        for shape in ((3, 4, 5), (2, 9000))
+        for dim in (None, -1, [0])
+    ],
+    **dict.fromkeys(
+        ("largest_and_position", "smallest_and_position"),
+        [lambda x, dim=dim: (np, np.trunc(x(3, 40, 5)), dim, dim == 1) for dim in (0, 1, -1)]
+        + [lambda x: (np, np.trunc(x(4, 9)).astype("int64"), 0, False)],
+    ),
+    "sort": [
+        lambda x, size=size, descending=descending: (np, np.trunc(x(5, size)), -1, descending)
+        for size in (1, 7, 32, 33)
+        for descending in (True, False)
+    ],
+    "median": [lambda x, size=size: (np, x(size)) for size in (1, 6, 31, 90)],
+    "same_elements": [
+        lambda x, change=change: (np, x(9000) * 0, x(9000) * 0 + change) for change in (0, 1, np.arange(9000) // 8999)
+    ],
+    "index_select": [lambda x, dim=dim: (np, x(3, 4, 5), dim, np.array([2, 0, 2, 1])) for dim in (0, 1, -1)],
+    "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
+    "constant_pad": [
+        lambda x, pad=pad, value=value: (np, x(2, 3, 4), pad, value)
+        for pad in ([1, 2], [0, 1, 2, 0], [0, 0, 0, 0, 3, 1], [-1, 2], [0, 0])
+        for value in (0, 0.0, -0.0, 1.5)
+    ],
+    "fill_with_zero": [lambda x: (np, x(6, 7))],
+    "fill_with_number": [lambda x, value=value: (np, x(6, 7), value) for value in (1.5, -3)],
+    "copy_from": [lambda x: (np, x(6, 7), x(6, 7), False), lambda x: (np, x(6, 7), x(7), False)],
     "nll_loss": _class_losses(),
     "mse_loss": _distances(),
     "smooth_l1_loss": _distances(0.5) + _distances(2) + _distances(0),

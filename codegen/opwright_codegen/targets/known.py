@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright_codegen.bindings.bind import Inline
 from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
+from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind, view_kinds
 from opwright_codegen.views.annotations import Tensors, tensors_in
@@ -39,24 +40,48 @@ def known_forms(shim: ShimBuilder) -> str:
             return ""
         listed = ", is_list=True" if shim.schema.returns[0].type.is_list_like else ""
         return f"{shim.names.forms} = KnownViews({quoted(kinds)}{listed})"
-    called = _array_kernel(shim) if shim.schema.kind is SchemaKind.FUNCTIONAL else None
+    is_functional = shim.schema.kind is SchemaKind.FUNCTIONAL
+    called = _array_kernel(shim) if is_functional else _writing_kernel(shim)
     if called is None:
         return f"{shim.names.forms} = KnownForms()"
     function, places = called
+    written = [] if is_functional else [f"writes={_written(shim)}"]
     kinds = "".join(key_kind(a) if a.name in facts.planned else passed_kind(a) for a in shim.schema.arguments)
-    given = [quoted(kinds), function, _listed(places), *_operands(shim)]
-    return hugged(f"{shim.names.forms} = KnownForms(", given, ")")
+    given = [quoted(kinds), function, _listed(places), *_operands(shim, facts.planned), *written]
+    return _formula_kernel(shim) + hugged(f"{shim.names.forms} = KnownForms(", given, ")")
 
 
-def _operands(shim: ShimBuilder) -> list[str]:
-    """Return the places of the plan's operands, where numbers are among them: these may be cast."""
+def _formula_kernel(shim: ShimBuilder) -> str:
+    """Return the function on arrays of a kernel that is a formula, where it has one."""
+    if not _is_formula(shim) or shim.schema.kind is not SchemaKind.FUNCTIONAL:
+        return ""
+    names = [a.name for a in shim.schema.arguments if a.name in shim.mentioned()]
+    given = ", ".join(f"{shim.own[name]}: Any" for name in names)
+    line = formula_lines(shim.kernel_call(), shim.spelling(shim.own), 4, "return ")
+    return f"def {_formula_name(shim)}({given}) -> Any:\n    {line}\n\n\n"
+
+
+def _formula_name(shim: ShimBuilder) -> str:
+    return f"{shim.names.general}_of_arrays"
+
+
+def _is_formula(shim: ShimBuilder) -> bool:
+    """Whether the kernel of a functional operator is a function's call of more than arguments."""
+    kernel = shim.binding.kernel
+    is_call = type(kernel) is Inline and isinstance(kernel.formula, Call)  # (none that has loops in C)
+    return is_call and _plain_kernel(shim) is None and len(shim.schema.returns) == 1
+
+
+def _operands(shim: ShimBuilder, planned: frozenset[str]) -> list[str]:
+    """Return the places of the plan's operands, where these are not the tensors that it depends on, in their order."""
     meta, arguments = shim.binding.meta, shim.schema.arguments
     if not isinstance(meta, Plans) or meta.is_list:
         return []
     places = {argument.name: place for place, argument in enumerate(arguments)}
     found = [places[name] for name in meta.operands if name is not None]
-    has_numbers = any(tensors_in(arguments[place].type) is Tensors.NONE for place in found)
-    return [_listed(found)] if has_numbers else []
+    is_one = {place: tensors_in(a.type) in (Tensors.ONE, Tensors.OPTIONAL) for place, a in enumerate(arguments)}
+    tensors = [place for place, a in enumerate(arguments) if is_one[place] and a.name in planned]
+    return [_listed(found)] if found not in ([], tensors) else []
 
 
 def _listed(places: list[int]) -> str:
@@ -64,7 +89,30 @@ def _listed(places: list[int]) -> str:
 
 
 def _array_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
-    """Return the kernel where it is a function of arguments, and their places; -1 is NumPy itself."""
+    """Return the kernel as a function of arguments, and their places; -1 is NumPy itself."""
+    if not _is_formula(shim):
+        return _plain_kernel(shim)
+    mentioned = shim.mentioned()
+    return _formula_name(shim), [place for place, a in enumerate(shim.schema.arguments) if a.name in mentioned]
+
+
+def _writing_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
+    """Return the kernel of a variant that writes where it is a function of ours that takes `out`, and the places of its
+    other arguments."""
+    places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
+    match shim.kernel_call("out"):
+        case Call(Verbatim(function), arguments, (("out", _),)) if shim.indent == 4:
+            return function, [places[a.name] if isinstance(a, Reference) else -1 for a in arguments]
+    return None
+
+
+def _written(shim: ShimBuilder) -> int:
+    """Return the place of the tensor that is written."""
+    return next(place for place, argument in enumerate(shim.schema.arguments) if argument.is_write)
+
+
+def _plain_kernel(shim: ShimBuilder) -> tuple[str, list[int]] | None:
+    """Return the kernel where it is one function already."""
     places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
     match shim.kernel_call():
         case Call(Verbatim(function), arguments, ()) if shim.indent == 4:
@@ -167,13 +215,22 @@ class _KnownShim:
         given = self._arrays_given()
         spelling = shim.spelling(self._spelled)
         if self._outputs == 1:
-            call = Call(Verbatim("known_result"), (Verbatim(form), shim.kernel_call(), *map(Verbatim, given)))
+            call = Call(Verbatim("known_result"), (Verbatim(form), self._kernel_call(), *map(Verbatim, given)))
             return [formula_lines(call, spelling, shim.indent, "return ")]
         results = [f"result{place}" for place in range(self._outputs)]
         wrapped = [
             f"known_result({', '.join([f'{form}[{place}]', result, *given])})" for place, result in enumerate(results)
         ]
         return [*shim.results(results, self._spelled), returned(wrapped, shim.indent)]
+
+    def _kernel_call(self) -> Formula:
+        """Return the call of the kernel."""
+        shim = self._shim
+        if not _is_formula(shim):
+            return shim.kernel_call()
+        mentioned = shim.mentioned()
+        given = [Verbatim(self._spelled[a.name]) for a in shim.schema.arguments if a.name in mentioned]
+        return Call(Verbatim(_formula_name(shim)), tuple(given))
 
     def _arrays_given(self) -> list[str]:
         """Return all arrays that the kernel is given, none of which may be its answer."""

@@ -115,7 +115,9 @@ def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     return known_result(form, activations_kernels.leaky_relu(np, self_, weight_), self_, weight_)
 
 
-rrelu_with_noise_functional_forms = KnownForms("TTNN..", activations_kernels.rrelu_with_slopes, (-1, 0, 1, 2, 3, 4, 5))
+rrelu_with_noise_functional_forms = KnownForms(
+    "TTNN..", activations_kernels.rrelu_with_slopes, (-1, 0, 1, 2, 3, 4, 5), (0,)
+)
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -380,7 +382,7 @@ def glu_default(self: Tensor, dim: int) -> Tensor:
     return known_result(form, activations_kernels.glu(np, self_, dim), self_)
 
 
-silu_out_forms = KnownForms()
+silu_out_forms = KnownForms("Tt", activations_kernels.silu, (-1, 0), writes=1)
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -399,7 +401,7 @@ def silu_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-silu__forms = KnownForms()
+silu__forms = KnownForms("T", activations_kernels.silu, (-1, 0), writes=0)
 
 
 # silu_(Tensor(a!) self) -> Tensor(a!)
@@ -418,7 +420,7 @@ def silu_(self: Tensor) -> Tensor:
     return self
 
 
-mish_out_forms = KnownForms()
+mish_out_forms = KnownForms("Tt", activations_kernels.mish, (-1, 0), writes=1)
 
 
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -437,7 +439,7 @@ def mish_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-mish__forms = KnownForms()
+mish__forms = KnownForms("T", activations_kernels.mish, (-1, 0), writes=0)
 
 
 # mish_(Tensor(a!) self) -> Tensor(a!)
@@ -552,7 +554,7 @@ def celu_(self: Tensor, alpha: Any) -> Tensor:
     return self
 
 
-leaky_relu_out_forms = KnownForms()
+leaky_relu_out_forms = KnownForms("T.t", activations_kernels.leaky_relu, (-1, 0, 1), writes=2)
 
 
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
@@ -571,7 +573,7 @@ def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
     return out
 
 
-leaky_relu__forms = KnownForms()
+leaky_relu__forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1), writes=0)
 
 
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
@@ -609,7 +611,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
     return out
 
 
-hardtanh_out_forms = KnownForms()
+hardtanh_out_forms = KnownForms("TNNt", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=3)
 
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -628,7 +630,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
     return out
 
 
-hardtanh__forms = KnownForms()
+hardtanh__forms = KnownForms("TNN", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=0)
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
@@ -647,7 +649,7 @@ def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return self
 
 
-hardsigmoid_out_forms = KnownForms()
+hardsigmoid_out_forms = KnownForms("Tt", activations_kernels.hardsigmoid, (-1, 0), writes=1)
 
 
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -666,7 +668,7 @@ def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-hardsigmoid__forms = KnownForms()
+hardsigmoid__forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0), writes=0)
 
 
 # hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
@@ -685,7 +687,7 @@ def hardsigmoid_(self: Tensor) -> Tensor:
     return self
 
 
-hardswish_out_forms = KnownForms()
+hardswish_out_forms = KnownForms("Tt", activations_kernels.hardswish, (-1, 0), writes=1)
 
 
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -704,7 +706,7 @@ def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-hardswish__forms = KnownForms()
+hardswish__forms = KnownForms("T", activations_kernels.hardswish, (-1, 0), writes=0)
 
 
 # hardswish_(Tensor(a!) self) -> Tensor(a!)
@@ -742,7 +744,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     return out
 
 
-softshrink_out_forms = KnownForms()
+softshrink_out_forms = KnownForms("TNt", activations_kernels.softshrink, (-1, 0, 1), writes=2)
 
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
@@ -799,7 +801,7 @@ def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
     return self
 
 
-glu_out_forms = KnownForms()
+glu_out_forms = KnownForms("TVt", activations_kernels.glu, (-1, 0, 1), writes=2)
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)

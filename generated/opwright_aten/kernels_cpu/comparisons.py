@@ -917,7 +917,11 @@ def isinf_default(self: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.isinf(np, self_), self_)
 
 
-isposinf_default_forms = KnownForms()
+def isposinf_default_of_arrays(self: Any) -> Any:
+    return np.equal(self, math.inf)
+
+
+isposinf_default_forms = KnownForms("T", isposinf_default_of_arrays, (0,))
 
 
 # isposinf(Tensor self) -> Tensor
@@ -934,7 +938,7 @@ def isposinf_default(self: Tensor) -> Tensor:
             )
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.equal(self_, math.inf), self_)
+        return known_result(form, isposinf_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::isposinf", "CPU")
         raise
@@ -973,7 +977,11 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     return isposinf_default(wrap(self)).array
 
 
-isneginf_default_forms = KnownForms()
+def isneginf_default_of_arrays(self: Any) -> Any:
+    return np.equal(self, -math.inf)
+
+
+isneginf_default_forms = KnownForms("T", isneginf_default_of_arrays, (0,))
 
 
 # isneginf(Tensor self) -> Tensor
@@ -990,7 +998,7 @@ def isneginf_default(self: Tensor) -> Tensor:
             )
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.equal(self_, -math.inf), self_)
+        return known_result(form, isneginf_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::isneginf", "CPU")
         raise
@@ -2223,7 +2231,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         raise
 
 
-bitwise_left_shift_Tensor_out_forms = KnownForms()
+bitwise_left_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2243,7 +2251,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
     return out
 
 
-bitwise_left_shift__Tensor_forms = KnownForms()
+bitwise_left_shift__Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1), writes=0)
 
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -2263,7 +2271,9 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-bitwise_left_shift_Tensor_Scalar_out_forms = KnownForms()
+bitwise_left_shift_Tensor_Scalar_out_forms = KnownForms(
+    "TNt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2282,7 +2292,7 @@ def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) 
     return out
 
 
-bitwise_left_shift__Tensor_Scalar_forms = KnownForms()
+bitwise_left_shift__Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=0)
 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -2301,7 +2311,9 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-bitwise_left_shift_Scalar_Tensor_out_forms = KnownForms()
+bitwise_left_shift_Scalar_Tensor_out_forms = KnownForms(
+    "NTt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2320,7 +2332,7 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     return out
 
 
-bitwise_right_shift_Tensor_out_forms = KnownForms()
+bitwise_right_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2340,7 +2352,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
     return out
 
 
-bitwise_right_shift__Tensor_forms = KnownForms()
+bitwise_right_shift__Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1), writes=0)
 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -2360,7 +2372,9 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-bitwise_right_shift_Tensor_Scalar_out_forms = KnownForms()
+bitwise_right_shift_Tensor_Scalar_out_forms = KnownForms(
+    "TNt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2379,7 +2393,9 @@ def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor)
     return out
 
 
-bitwise_right_shift__Tensor_Scalar_forms = KnownForms()
+bitwise_right_shift__Tensor_Scalar_forms = KnownForms(
+    "TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=0
+)
 
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -2398,7 +2414,9 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-bitwise_right_shift_Scalar_Tensor_out_forms = KnownForms()
+bitwise_right_shift_Scalar_Tensor_out_forms = KnownForms(
+    "NTt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2417,7 +2435,7 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     return out
 
 
-__lshift___Tensor_out_forms = KnownForms()
+__lshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2437,7 +2455,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-__ilshift___Tensor_forms = KnownForms()
+__ilshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1), writes=0)
 
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -2457,7 +2475,7 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-__lshift___Scalar_out_forms = KnownForms()
+__lshift___Scalar_out_forms = KnownForms("TNt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2)
 
 
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2476,7 +2494,7 @@ def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-__ilshift___Scalar_forms = KnownForms()
+__ilshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=0)
 
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -2495,7 +2513,7 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-__rshift___Tensor_out_forms = KnownForms()
+__rshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2515,7 +2533,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-__irshift___Tensor_forms = KnownForms()
+__irshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1), writes=0)
 
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -2535,7 +2553,7 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-__rshift___Scalar_out_forms = KnownForms()
+__rshift___Scalar_out_forms = KnownForms("TNt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2)
 
 
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2554,7 +2572,7 @@ def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-__irshift___Scalar_forms = KnownForms()
+__irshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=0)
 
 
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)

@@ -333,7 +333,7 @@ def kaiser_window_beta(
     )
 
 
-copy_default_forms = KnownForms("TT.", copying_kernels.copy_from, (-1, 0, 1, 2))
+copy_default_forms = KnownForms("TT.", copying_kernels.copy_from, (-1, 0, 1, 2), (0,))
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
@@ -364,7 +364,7 @@ def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
 
 
-fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1))
+fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1), (0,))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
@@ -430,7 +430,7 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
     return result
 
 
-copy_out_forms = KnownForms()
+copy_out_forms = KnownForms("TT.t", copying_kernels.copy_from, (-1, 0, 1, 2), (0,), writes=3)
 
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -450,7 +450,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
     return out
 
 
-copy__forms = KnownForms()
+copy__forms = KnownForms("TT.", copying_kernels.copy_from, (-1, 0, 1, 2), (0,), writes=0)
 
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
@@ -470,7 +470,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return self
 
 
-fill_Scalar_out_forms = KnownForms()
+fill_Scalar_out_forms = KnownForms("TNt", copying_kernels.fill_with_number, (-1, 0, 1), writes=2)
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -489,7 +489,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
     return out
 
 
-fill__Scalar_forms = KnownForms()
+fill__Scalar_forms = KnownForms("TN", copying_kernels.fill_with_number, (-1, 0, 1), writes=0)
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
@@ -508,7 +508,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     return self
 
 
-fill_Tensor_out_forms = KnownForms()
+fill_Tensor_out_forms = KnownForms("TTt", copying_kernels.fill_with_element, (-1, 0, 1), (0,), writes=2)
 
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -528,7 +528,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-fill__Tensor_forms = KnownForms()
+fill__Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1), (0,), writes=0)
 
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
@@ -548,7 +548,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     return self
 
 
-zero_out_forms = KnownForms()
+zero_out_forms = KnownForms("Tt", copying_kernels.fill_with_zero, (-1, 0), writes=1)
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -567,7 +567,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-zero__forms = KnownForms()
+zero__forms = KnownForms("T", copying_kernels.fill_with_zero, (-1, 0), writes=0)
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)

@@ -550,7 +550,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
 
 
-masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2))
+masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
@@ -627,7 +627,7 @@ def triu_default(self: Tensor, diagonal: int) -> Tensor:
     return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
 
 
-cat_out_forms = KnownForms()
+cat_out_forms = KnownForms("LVt", joining_kernels.concatenate, (-1, 0, 1), writes=2)
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -646,7 +646,7 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     return out
 
 
-stack_out_forms = KnownForms()
+stack_out_forms = KnownForms("LVt", joining_kernels.stack, (-1, 0, 1), writes=2)
 
 
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -755,7 +755,7 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-put_out_forms = KnownForms()
+put_out_forms = KnownForms("TTT.t", scattering_kernels.put, (-1, 0, 1, 2, 3), writes=4)
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -786,7 +786,7 @@ def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: 
     return out
 
 
-put__forms = KnownForms()
+put__forms = KnownForms("TTT.", scattering_kernels.put, (-1, 0, 1, 2, 3), writes=0)
 
 
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
@@ -817,7 +817,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     return self
 
 
-scatter_src_out_forms = KnownForms()
+scatter_src_out_forms = KnownForms("TVTTt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -849,7 +849,7 @@ def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     return out
 
 
-scatter__src_forms = KnownForms()
+scatter__src_forms = KnownForms("TVTT", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=0)
 
 
 # scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
@@ -881,7 +881,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return self
 
 
-scatter_value_out_forms = KnownForms()
+scatter_value_out_forms = KnownForms("TVTNt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -901,7 +901,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
     return out
 
 
-scatter__value_forms = KnownForms()
+scatter__value_forms = KnownForms("TVTN", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=0)
 
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
@@ -921,7 +921,7 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return self
 
 
-scatter_reduce_out_forms = KnownForms()
+scatter_reduce_out_forms = KnownForms("TVTTVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
@@ -954,7 +954,7 @@ def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     return out
 
 
-scatter__reduce_forms = KnownForms()
+scatter__reduce_forms = KnownForms("TVTTV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
@@ -987,7 +987,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return self
 
 
-scatter_value_reduce_out_forms = KnownForms()
+scatter_value_reduce_out_forms = KnownForms("TVTNVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
@@ -1019,7 +1019,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
     return out
 
 
-scatter__value_reduce_forms = KnownForms()
+scatter__value_reduce_forms = KnownForms("TVTNV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
@@ -1050,7 +1050,7 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     return self
 
 
-scatter_add_out_forms = KnownForms()
+scatter_add_out_forms = KnownForms("TVTTt", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3), writes=4)
 
 
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -1082,7 +1082,7 @@ def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     return out
 
 
-scatter_add__forms = KnownForms()
+scatter_add__forms = KnownForms("TVTT", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3), writes=0)
 
 
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
@@ -1114,7 +1114,9 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return self
 
 
-scatter_reduce_two_out_forms = KnownForms()
+scatter_reduce_two_out_forms = KnownForms(
+    "TVTTV.t", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=6
+)
 
 
 # scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
@@ -1159,7 +1161,7 @@ def scatter_reduce_two_out(
     return out
 
 
-scatter_reduce__two_forms = KnownForms()
+scatter_reduce__two_forms = KnownForms("TVTTV.", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=0)
 
 
 # scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
@@ -1196,7 +1198,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
-index_add_out_forms = KnownForms()
+index_add_out_forms = KnownForms("TVTTNt", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1230,7 +1232,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     return out
 
 
-index_add__forms = KnownForms()
+index_add__forms = KnownForms("TVTTN", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
@@ -1264,7 +1266,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     return self
 
 
-index_reduce_out_forms = KnownForms()
+index_reduce_out_forms = KnownForms("TVTTVVt", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=6)
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -1318,7 +1320,7 @@ def index_reduce_out(
     return out
 
 
-index_reduce__forms = KnownForms()
+index_reduce__forms = KnownForms("TVTTVV", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=0)
 
 
 # index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
@@ -1364,7 +1366,7 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
-index_copy_out_forms = KnownForms()
+index_copy_out_forms = KnownForms("TVTTt", scattering_kernels.index_copy, (-1, 0, 1, 2, 3), writes=4)
 
 
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -1396,7 +1398,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
     return out
 
 
-index_copy__forms = KnownForms()
+index_copy__forms = KnownForms("TVTT", scattering_kernels.index_copy, (-1, 0, 1, 2, 3), writes=0)
 
 
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
@@ -1428,7 +1430,9 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return self
 
 
-index_fill_int_Scalar_out_forms = KnownForms()
+index_fill_int_Scalar_out_forms = KnownForms(
+    "TVTNt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4
+)
 
 
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -1448,7 +1452,7 @@ def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any,
     return out
 
 
-index_fill__int_Scalar_forms = KnownForms()
+index_fill__int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3), writes=0)
 
 
 # index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
@@ -1468,7 +1472,7 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     return self
 
 
-index_fill_int_Tensor_out_forms = KnownForms()
+index_fill_int_Tensor_out_forms = KnownForms("TVTTt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), writes=4)
 
 
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -1500,7 +1504,7 @@ def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tens
     return out
 
 
-index_fill__int_Tensor_forms = KnownForms()
+index_fill__int_Tensor_forms = KnownForms("TVTT", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), writes=0)
 
 
 # index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
@@ -1532,7 +1536,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     return self
 
 
-masked_scatter_out_forms = KnownForms()
+masked_scatter_out_forms = KnownForms("TTTt", scattering_kernels.masked_scatter, (-1, 0, 1, 2), writes=3)
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -1563,7 +1567,7 @@ def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) 
     return out
 
 
-masked_scatter__forms = KnownForms()
+masked_scatter__forms = KnownForms("TTT", scattering_kernels.masked_scatter, (-1, 0, 1, 2), writes=0)
 
 
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
@@ -1594,7 +1598,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
-masked_fill_Scalar_out_forms = KnownForms()
+masked_fill_Scalar_out_forms = KnownForms("TTNt", indexing_kernels.fill_where, (-1, 0, 1, 2), writes=3)
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -1614,7 +1618,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
     return out
 
 
-masked_fill__Scalar_forms = KnownForms()
+masked_fill__Scalar_forms = KnownForms("TTN", indexing_kernels.fill_where, (-1, 0, 1, 2), writes=0)
 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
@@ -1634,7 +1638,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return self
 
 
-masked_fill_Tensor_out_forms = KnownForms()
+masked_fill_Tensor_out_forms = KnownForms("TTTt", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1), writes=3)
 
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -1665,7 +1669,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
     return out
 
 
-masked_fill__Tensor_forms = KnownForms()
+masked_fill__Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1), writes=0)
 
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)

@@ -515,7 +515,7 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
 
 
 triangular_solve_default_forms = KnownForms(
-    "TT...", decompositions_kernels.solve_transposed_triangular, (-1, 0, 1, 2, 3, 4)
+    "TT...", decompositions_kernels.solve_transposed_triangular, (-1, 0, 1, 2, 3, 4), (1, 0)
 )
 
 
@@ -570,7 +570,7 @@ def triangular_solve_X(
     return X, M
 
 
-cholesky_solve_default_forms = KnownForms("TT.", decompositions_kernels.solve_with_cholesky, (-1, 0, 1, 2))
+cholesky_solve_default_forms = KnownForms("TT.", decompositions_kernels.solve_with_cholesky, (-1, 0, 1, 2), (1, 0))
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
@@ -1186,7 +1186,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
     return out
 
 
-addmm_out_forms = KnownForms()
+addmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1221,7 +1221,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
     return out
 
 
-addmm__forms = KnownForms()
+addmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -1256,7 +1256,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
     return self
 
 
-addmv_out_forms = KnownForms()
+addmv_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1291,7 +1291,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
     return out
 
 
-addmv__forms = KnownForms()
+addmv__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -1326,7 +1326,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
     return self
 
 
-baddbmm_out_forms = KnownForms()
+baddbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1364,7 +1364,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
     return out
 
 
-baddbmm__forms = KnownForms()
+baddbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -1402,7 +1402,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
     return self
 
 
-addbmm_out_forms = KnownForms()
+addbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1440,7 +1440,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
     return out
 
 
-addbmm__forms = KnownForms()
+addbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -1478,7 +1478,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
     return self
 
 
-addr_out_forms = KnownForms()
+addr_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1513,7 +1513,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
     return out
 
 
-addr__forms = KnownForms()
+addr__forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=0)
 
 
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)

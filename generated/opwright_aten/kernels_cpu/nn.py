@@ -258,7 +258,7 @@ def embedding_out(
     return out
 
 
-embedding_renorm_out_forms = KnownForms()
+embedding_renorm_out_forms = KnownForms("TT..t", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=4)
 
 
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
@@ -281,7 +281,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
     return out
 
 
-embedding_renorm__forms = KnownForms()
+embedding_renorm__forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=0)
 
 
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)

@@ -31,7 +31,11 @@ DTYPES_IUFC = plain_dtypes("iufc")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
-add_Tensor_forms = KnownForms()
+def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.add(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+
+
+add_Tensor_forms = KnownForms("TTN", add_Tensor_of_arrays, (0, 1, 2))
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -45,12 +49,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
             form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(
-            form,
-            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-            other_,
-        )
+        return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::add.Tensor", "CPU")
         raise
@@ -90,7 +89,11 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
-add_Scalar_forms = KnownForms()
+def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.add(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+
+
+add_Scalar_forms = KnownForms("TNN", add_Scalar_of_arrays, (0, 1, 2), (0, 1))
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -103,11 +106,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
             form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
-        return known_result(
-            form,
-            np.add(self_, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-        )
+        return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
     except Exception as error:
         name_kernel(error, "aten::add.Scalar", "CPU")
         raise
@@ -146,7 +145,11 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return add_Scalar(wrap(self), other, alpha).array
 
 
-sub_Tensor_forms = KnownForms()
+def sub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+
+
+sub_Tensor_forms = KnownForms("TTN", sub_Tensor_of_arrays, (0, 1, 2))
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -165,12 +168,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
             )
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(
-            form,
-            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-            other_,
-        )
+        return known_result(form, sub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::sub.Tensor", "CPU")
         raise
@@ -210,7 +208,11 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return sub_Tensor(wrap(self), wrap(other), alpha).array
 
 
-sub_Scalar_forms = KnownForms()
+def sub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+
+
+sub_Scalar_forms = KnownForms("TNN", sub_Scalar_of_arrays, (0, 1, 2), (0, 1))
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -228,11 +230,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
             )
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
-        return known_result(
-            form,
-            np.subtract(self_, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-        )
+        return known_result(form, sub_Scalar_of_arrays(self_, other, alpha), self_)
     except Exception as error:
         name_kernel(error, "aten::sub.Scalar", "CPU")
         raise
@@ -271,7 +269,11 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return sub_Scalar(wrap(self), other, alpha).array
 
 
-rsub_Tensor_forms = KnownForms()
+def rsub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(other, self if alpha == 1 else np.multiply(self, np.asarray(alpha).astype(self.dtype)))
+
+
+rsub_Tensor_forms = KnownForms("TTN", rsub_Tensor_of_arrays, (0, 1, 2), (1, 0))
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -290,12 +292,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
             )
         if form.casts:
             other_, self_ = cast_operands(form, (other_, self_))
-        return known_result(
-            form,
-            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-            other_,
-        )
+        return known_result(form, rsub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
     except Exception as error:
         name_kernel(error, "aten::rsub.Tensor", "CPU")
         raise
@@ -335,7 +332,11 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
     return rsub_Tensor(wrap(self), wrap(other), alpha).array
 
 
-rsub_Scalar_forms = KnownForms()
+def rsub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(other, self if alpha == 1 else np.multiply(self, np.asarray(alpha).astype(self.dtype)))
+
+
+rsub_Scalar_forms = KnownForms("TNN", rsub_Scalar_of_arrays, (0, 1, 2), (1, 0))
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -353,11 +354,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
             )
         if form.casts:
             other, self_ = cast_operands(form, (other, self_))
-        return known_result(
-            form,
-            np.subtract(other, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-            self_,
-        )
+        return known_result(form, rsub_Scalar_of_arrays(self_, other, alpha), self_)
     except Exception as error:
         name_kernel(error, "aten::rsub.Scalar", "CPU")
         raise
@@ -642,7 +639,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode), self_, other_)
 
 
-div__Tensor_mode_forms = KnownForms()
+div__Tensor_mode_forms = KnownForms("TTV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), writes=0)
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
@@ -662,7 +659,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     return self
 
 
-div_out_mode_forms = KnownForms()
+div_out_mode_forms = KnownForms("TTVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), writes=3)
 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -718,7 +715,7 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other_), self_, other_)
 
 
-floor_divide__Tensor_forms = KnownForms()
+floor_divide__Tensor_forms = KnownForms("TT", arithmetic_kernels.floor_divide, (-1, 0, 1), writes=0)
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -738,7 +735,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-floor_divide_out_forms = KnownForms()
+floor_divide_out_forms = KnownForms("TTt", arithmetic_kernels.floor_divide, (-1, 0, 1), writes=2)
 
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -860,7 +857,7 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.power(np, self_, exponent_), self_, exponent_)
 
 
-pow__Tensor_forms = KnownForms()
+pow__Tensor_forms = KnownForms("TT", arithmetic_kernels.power, (-1, 0, 1), writes=0)
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
@@ -880,7 +877,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     return self
 
 
-pow_Tensor_Tensor_out_forms = KnownForms()
+pow_Tensor_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.power, (-1, 0, 1), writes=2)
 
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
@@ -915,7 +912,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.power_scalar(np, self_, exponent), self_)
 
 
-pow__Scalar_forms = KnownForms()
+pow__Scalar_forms = KnownForms("TN", arithmetic_kernels.power_scalar, (-1, 0, 1), (0, 1), writes=0)
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
@@ -934,7 +931,7 @@ def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
     return self
 
 
-pow_Tensor_Scalar_out_forms = KnownForms()
+pow_Tensor_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.power_scalar, (-1, 0, 1), (0, 1), writes=2)
 
 
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
@@ -2931,7 +2928,7 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return div__Scalar(self, other)
 
 
-div_Scalar_mode_out_forms = KnownForms()
+div_Scalar_mode_out_forms = KnownForms("TNVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=3)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -2950,7 +2947,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
     return out
 
 
-div__Scalar_mode_forms = KnownForms()
+div__Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=0)
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
@@ -2969,7 +2966,7 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
     return self
 
 
-floor_divide_Scalar_out_forms = KnownForms()
+floor_divide_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=2)
 
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2988,7 +2985,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-floor_divide__Scalar_forms = KnownForms()
+floor_divide__Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=0)
 
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -3007,7 +3004,7 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-remainder_Tensor_out_forms = KnownForms()
+remainder_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.remainder, (-1, 0, 1), writes=2)
 
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3027,7 +3024,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-remainder__Tensor_forms = KnownForms()
+remainder__Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1), writes=0)
 
 
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -3047,7 +3044,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-remainder_Scalar_out_forms = KnownForms()
+remainder_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3066,7 +3063,7 @@ def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-remainder__Scalar_forms = KnownForms()
+remainder__Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=0)
 
 
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -3085,7 +3082,7 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
-remainder_Scalar_Tensor_out_forms = KnownForms()
+remainder_Scalar_Tensor_out_forms = KnownForms("NTt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
 
 
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3104,7 +3101,7 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
     return out
 
 
-pow_Scalar_out_forms = KnownForms()
+pow_Scalar_out_forms = KnownForms("NTt", arithmetic_kernels.power, (-1, 0, 1), (0, 1), writes=2)
 
 
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
@@ -3239,7 +3236,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     return atan2_(self, other)
 
 
-clamp_out_forms = KnownForms()
+clamp_out_forms = KnownForms("TNNt", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2), writes=3)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -3258,7 +3255,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     return out
 
 
-clamp__default_forms = KnownForms()
+clamp__default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2), writes=0)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
@@ -3277,7 +3274,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     return self
 
 
-clamp_Tensor_out_forms = KnownForms()
+clamp_Tensor_out_forms = KnownForms("TOOt", arithmetic_kernels.clamp, (-1, 0, 1, 2), writes=3)
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -3304,7 +3301,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     return out
 
 
-clamp__Tensor_forms = KnownForms()
+clamp__Tensor_forms = KnownForms("TOO", arithmetic_kernels.clamp, (-1, 0, 1, 2), writes=0)
 
 
 # clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
@@ -3331,7 +3328,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     return self
 
 
-fmod_Tensor_out_forms = KnownForms()
+fmod_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.fmod, (-1, 0, 1), writes=2)
 
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3351,7 +3348,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-fmod__Tensor_forms = KnownForms()
+fmod__Tensor_forms = KnownForms("TT", arithmetic_kernels.fmod, (-1, 0, 1), writes=0)
 
 
 # fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -3371,7 +3368,7 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-fmod_Scalar_out_forms = KnownForms()
+fmod_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1), writes=2)
 
 
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3390,7 +3387,7 @@ def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     return out
 
 
-fmod__Scalar_forms = KnownForms()
+fmod__Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1), writes=0)
 
 
 # fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -3721,7 +3718,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_(self, other)
 
 
-heaviside_out_forms = KnownForms()
+heaviside_out_forms = KnownForms("TTt", arithmetic_kernels.heaviside, (-1, 0, 1), writes=2)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -3741,7 +3738,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-heaviside__forms = KnownForms()
+heaviside__forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1), writes=0)
 
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
@@ -3761,7 +3758,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return self
 
 
-logaddexp_out_forms = KnownForms()
+logaddexp_out_forms = KnownForms("TTt", arithmetic_kernels.logaddexp, (-1, 0, 1), writes=2)
 
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4197,7 +4194,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
-lerp_Scalar_out_forms = KnownForms()
+lerp_Scalar_out_forms = KnownForms("TTNt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4217,7 +4214,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
     return out
 
 
-lerp__Scalar_forms = KnownForms()
+lerp__Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=0)
 
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
@@ -4237,7 +4234,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return self
 
 
-lerp_Tensor_out_forms = KnownForms()
+lerp_Tensor_out_forms = KnownForms("TTTt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4268,7 +4265,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
     return out
 
 
-lerp__Tensor_forms = KnownForms()
+lerp__Tensor_forms = KnownForms("TTT", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=0)
 
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
@@ -4299,7 +4296,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     return self
 
 
-addcmul_out_forms = KnownForms()
+addcmul_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), writes=4)
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -4332,7 +4329,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     return out
 
 
-addcmul__forms = KnownForms()
+addcmul__forms = KnownForms("TTTN", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), writes=0)
 
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
@@ -4365,7 +4362,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
-addcdiv_out_forms = KnownForms()
+addcdiv_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3), writes=4)
 
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -4398,7 +4395,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     return out
 
 
-addcdiv__forms = KnownForms()
+addcdiv__forms = KnownForms("TTTN", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3), writes=0)
 
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
@@ -4431,7 +4428,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
-ldexp_out_forms = KnownForms()
+ldexp_out_forms = KnownForms("TTt", arithmetic_kernels.ldexp, (-1, 0, 1), writes=2)
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4451,7 +4448,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-ldexp__forms = KnownForms()
+ldexp__forms = KnownForms("TT", arithmetic_kernels.ldexp, (-1, 0, 1), writes=0)
 
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)

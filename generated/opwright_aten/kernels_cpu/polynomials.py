@@ -798,7 +798,9 @@ def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
     return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n), x_)
 
 
-special_chebyshev_polynomial_t_out_forms = KnownForms()
+special_chebyshev_polynomial_t_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -818,7 +820,9 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
-special_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -837,7 +841,9 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -856,7 +862,9 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_u_out_forms = KnownForms()
+special_chebyshev_polynomial_u_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -876,7 +884,9 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
-special_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -895,7 +905,9 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -914,7 +926,9 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_v_out_forms = KnownForms()
+special_chebyshev_polynomial_v_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -934,7 +948,9 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
-special_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -953,7 +969,9 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -972,7 +990,9 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_w_out_forms = KnownForms()
+special_chebyshev_polynomial_w_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -992,7 +1012,9 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
-special_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1011,7 +1033,9 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
-special_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms()
+special_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1030,7 +1054,9 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
-special_shifted_chebyshev_polynomial_t_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_t_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1050,7 +1076,9 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
-special_shifted_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1069,7 +1097,9 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1088,7 +1118,9 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_u_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_u_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1108,7 +1140,9 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
-special_shifted_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1127,7 +1161,9 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1146,7 +1182,9 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_v_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_v_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1166,7 +1204,9 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
-special_shifted_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1185,7 +1225,9 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1204,7 +1246,9 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_w_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_w_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1224,7 +1268,9 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
-special_shifted_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1243,7 +1289,9 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
-special_shifted_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms()
+special_shifted_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1262,7 +1310,9 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
-special_hermite_polynomial_h_out_forms = KnownForms()
+special_hermite_polynomial_h_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1282,7 +1332,9 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
     return out
 
 
-special_hermite_polynomial_h_x_scalar_out_forms = KnownForms()
+special_hermite_polynomial_h_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1301,7 +1353,9 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
     return out
 
 
-special_hermite_polynomial_h_n_scalar_out_forms = KnownForms()
+special_hermite_polynomial_h_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1320,7 +1374,9 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
     return out
 
 
-special_hermite_polynomial_he_out_forms = KnownForms()
+special_hermite_polynomial_he_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1340,7 +1396,9 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
-special_hermite_polynomial_he_x_scalar_out_forms = KnownForms()
+special_hermite_polynomial_he_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1359,7 +1417,9 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
-special_hermite_polynomial_he_n_scalar_out_forms = KnownForms()
+special_hermite_polynomial_he_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1378,7 +1438,9 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     return out
 
 
-special_laguerre_polynomial_l_out_forms = KnownForms()
+special_laguerre_polynomial_l_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), writes=2
+)
 
 
 # special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1398,7 +1460,9 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
-special_laguerre_polynomial_l_x_scalar_out_forms = KnownForms()
+special_laguerre_polynomial_l_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1417,7 +1481,9 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
-special_laguerre_polynomial_l_n_scalar_out_forms = KnownForms()
+special_laguerre_polynomial_l_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1436,7 +1502,9 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     return out
 
 
-special_legendre_polynomial_p_out_forms = KnownForms()
+special_legendre_polynomial_p_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), writes=2
+)
 
 
 # special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1456,7 +1524,9 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
-special_legendre_polynomial_p_x_scalar_out_forms = KnownForms()
+special_legendre_polynomial_p_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -1475,7 +1545,9 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
-special_legendre_polynomial_p_n_scalar_out_forms = KnownForms()
+special_legendre_polynomial_p_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1), writes=2
+)
 
 
 # special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)

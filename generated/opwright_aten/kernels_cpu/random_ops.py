@@ -59,7 +59,7 @@ def normal_functional(self: Tensor, mean: float, std: float, generator: Generato
     return known_result(form, random_kernels.normal(np, self_, mean, std, generator), self_)
 
 
-normal__forms = KnownForms()
+normal__forms = KnownForms("T.N.", random_kernels.normal, (-1, 0, 1, 2, 3), writes=0)
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
@@ -78,7 +78,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
     return self
 
 
-normal_out_forms = KnownForms()
+normal_out_forms = KnownForms("T.N.t", random_kernels.normal, (-1, 0, 1, 2, 3), writes=4)
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -236,7 +236,7 @@ def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     return known_result(form, random_kernels.bernoulli_of(np, self_, p, generator), self_)
 
 
-bernoulli__float_forms = KnownForms()
+bernoulli__float_forms = KnownForms("TN.", random_kernels.bernoulli_of, (-1, 0, 1, 2), writes=0)
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
@@ -255,7 +255,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
     return self
 
 
-bernoulli_float_out_forms = KnownForms()
+bernoulli_float_out_forms = KnownForms("TN.t", random_kernels.bernoulli_of, (-1, 0, 1, 2), writes=3)
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -274,7 +274,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
     return out
 
 
-bernoulli_Tensor_forms = KnownForms("TT.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
+bernoulli_Tensor_forms = KnownForms("TT.", random_kernels.bernoulli_of, (-1, 0, 1, 2), (0,))
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
@@ -344,7 +344,7 @@ def multinomial_default(self: Tensor, num_samples: int, replacement: bool, gener
     return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
 
 
-uniform_out_forms = KnownForms()
+uniform_out_forms = KnownForms("TNN.t", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=4)
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -363,7 +363,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
     return out
 
 
-uniform__forms = KnownForms()
+uniform__forms = KnownForms("TNN.", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=0)
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
@@ -382,7 +382,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
     return self
 
 
-exponential_out_forms = KnownForms()
+exponential_out_forms = KnownForms("TN.t", distributions_kernels.exponential, (-1, 0, 1, 2), writes=3)
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -401,7 +401,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
     return out
 
 
-exponential__forms = KnownForms()
+exponential__forms = KnownForms("TN.", distributions_kernels.exponential, (-1, 0, 1, 2), writes=0)
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
@@ -420,7 +420,7 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
     return self
 
 
-geometric_out_forms = KnownForms()
+geometric_out_forms = KnownForms("TN.t", distributions_kernels.geometric, (-1, 0, 1, 2), writes=3)
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -439,7 +439,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
     return out
 
 
-geometric__forms = KnownForms()
+geometric__forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2), writes=0)
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
@@ -458,7 +458,7 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     return self
 
 
-cauchy_out_forms = KnownForms()
+cauchy_out_forms = KnownForms("T.N.t", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=4)
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -477,7 +477,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
     return out
 
 
-cauchy__forms = KnownForms()
+cauchy__forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=0)
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
@@ -496,7 +496,7 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
     return self
 
 
-log_normal_out_forms = KnownForms()
+log_normal_out_forms = KnownForms("T.N.t", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=4)
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -515,7 +515,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
     return out
 
 
-log_normal__forms = KnownForms()
+log_normal__forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=0)
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
@@ -534,7 +534,7 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
     return self
 
 
-random_from_out_forms = KnownForms()
+random_from_out_forms = KnownForms("TVV.t", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=4)
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -553,7 +553,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
     return out
 
 
-random__from_forms = KnownForms()
+random__from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=0)
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
@@ -572,7 +572,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     return self
 
 
-random_to_out_forms = KnownForms()
+random_to_out_forms = KnownForms("TV.t", random_kernels.random_below, (-1, 0, 1, 2), writes=3)
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -591,7 +591,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
     return out
 
 
-random__to_forms = KnownForms()
+random__to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2), writes=0)
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
@@ -610,7 +610,7 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     return self
 
 
-random_out_forms = KnownForms()
+random_out_forms = KnownForms("T.t", random_kernels.random_of_dtype, (-1, 0, 1), writes=2)
 
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -629,7 +629,7 @@ def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor
     return out
 
 
-random__default_forms = KnownForms()
+random__default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1), writes=0)
 
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
@@ -648,7 +648,7 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
     return self
 
 
-bernoulli_out_forms = KnownForms()
+bernoulli_out_forms = KnownForms("T.t", random_kernels.bernoulli, (-1, 0, 1), writes=2)
 
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -667,7 +667,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
     return out
 
 
-bernoulli_Tensor_out_forms = KnownForms()
+bernoulli_Tensor_out_forms = KnownForms("TT.t", random_kernels.bernoulli_of, (-1, 0, 1, 2), (0,), writes=3)
 
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -687,7 +687,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
     return out
 
 
-bernoulli__Tensor_forms = KnownForms()
+bernoulli__Tensor_forms = KnownForms("TT.", random_kernels.bernoulli_of, (-1, 0, 1, 2), (0,), writes=0)
 
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
@@ -707,7 +707,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     return self
 
 
-poisson_out_forms = KnownForms()
+poisson_out_forms = KnownForms("T.t", distributions_kernels.poisson, (-1, 0, 1), writes=2)
 
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -726,7 +726,7 @@ def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tenso
     return out
 
 
-binomial_out_forms = KnownForms()
+binomial_out_forms = KnownForms("TT.t", distributions_kernels.binomial, (-1, 0, 1, 2), writes=3)
 
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)

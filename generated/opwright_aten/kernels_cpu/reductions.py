@@ -1433,7 +1433,7 @@ def std_mean_correction_out(
     return out0, out1
 
 
-cumsum_out_forms = KnownForms()
+cumsum_out_forms = KnownForms("TVVt", scans_kernels.running_total, (-1, 0, 1, 2), writes=3)
 
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -1452,7 +1452,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
     return out
 
 
-cumsum__forms = KnownForms()
+cumsum__forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2), writes=0)
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
@@ -1471,7 +1471,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return self
 
 
-cumprod_out_forms = KnownForms()
+cumprod_out_forms = KnownForms("TVVt", scans_kernels.running_product, (-1, 0, 1, 2), writes=3)
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -1490,7 +1490,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
     return out
 
 
-cumprod__forms = KnownForms()
+cumprod__forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2), writes=0)
 
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)

@@ -245,7 +245,7 @@ def igamma_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, incomplete_gamma_kernels.igamma(np, self_, other_), self_, other_)
 
 
-igamma__forms = KnownForms()
+igamma__forms = KnownForms("TT", incomplete_gamma_kernels.igamma, (-1, 0, 1), writes=0)
 
 
 # igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -265,7 +265,7 @@ def igamma_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-igamma_out_forms = KnownForms()
+igamma_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igamma, (-1, 0, 1), writes=2)
 
 
 # igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -306,7 +306,7 @@ def igammac_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, incomplete_gamma_kernels.igammac(np, self_, other_), self_, other_)
 
 
-igammac__forms = KnownForms()
+igammac__forms = KnownForms("TT", incomplete_gamma_kernels.igammac, (-1, 0, 1), writes=0)
 
 
 # igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -326,7 +326,7 @@ def igammac_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-igammac_out_forms = KnownForms()
+igammac_out_forms = KnownForms("TTt", incomplete_gamma_kernels.igammac, (-1, 0, 1), writes=2)
 
 
 # igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -914,7 +914,7 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self_, other), self_)
 
 
-erf_out_forms = KnownForms()
+erf_out_forms = KnownForms("Tt", special_kernels.erf, (-1, 0), writes=1)
 
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -933,7 +933,7 @@ def erf_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-erf__forms = KnownForms()
+erf__forms = KnownForms("T", special_kernels.erf, (-1, 0), writes=0)
 
 
 # erf_(Tensor(a!) self) -> Tensor(a!)
@@ -952,7 +952,7 @@ def erf_(self: Tensor) -> Tensor:
     return self
 
 
-erfc_out_forms = KnownForms()
+erfc_out_forms = KnownForms("Tt", special_kernels.erfc, (-1, 0), writes=1)
 
 
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -971,7 +971,7 @@ def erfc_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-erfc__forms = KnownForms()
+erfc__forms = KnownForms("T", special_kernels.erfc, (-1, 0), writes=0)
 
 
 # erfc_(Tensor(a!) self) -> Tensor(a!)
@@ -990,7 +990,7 @@ def erfc_(self: Tensor) -> Tensor:
     return self
 
 
-erfinv_out_forms = KnownForms()
+erfinv_out_forms = KnownForms("Tt", special_kernels.erfinv, (-1, 0), writes=1)
 
 
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1009,7 +1009,7 @@ def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-erfinv__forms = KnownForms()
+erfinv__forms = KnownForms("T", special_kernels.erfinv, (-1, 0), writes=0)
 
 
 # erfinv_(Tensor(a!) self) -> Tensor(a!)
@@ -1028,7 +1028,7 @@ def erfinv_(self: Tensor) -> Tensor:
     return self
 
 
-special_erfcx_out_forms = KnownForms()
+special_erfcx_out_forms = KnownForms("Tt", special_kernels.erfcx, (-1, 0), writes=1)
 
 
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1047,7 +1047,7 @@ def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_ndtri_out_forms = KnownForms()
+special_ndtri_out_forms = KnownForms("Tt", special_kernels.ndtri, (-1, 0), writes=1)
 
 
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1066,7 +1066,7 @@ def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_log_ndtr_out_forms = KnownForms()
+special_log_ndtr_out_forms = KnownForms("Tt", special_kernels.log_ndtr, (-1, 0), writes=1)
 
 
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1085,7 +1085,7 @@ def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-lgamma_out_forms = KnownForms()
+lgamma_out_forms = KnownForms("Tt", gamma_kernels.lgamma, (-1, 0), writes=1)
 
 
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1104,7 +1104,7 @@ def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-lgamma__forms = KnownForms()
+lgamma__forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0), writes=0)
 
 
 # lgamma_(Tensor(a!) self) -> Tensor(a!)
@@ -1123,7 +1123,7 @@ def lgamma_(self: Tensor) -> Tensor:
     return self
 
 
-digamma_out_forms = KnownForms()
+digamma_out_forms = KnownForms("Tt", gamma_kernels.digamma, (-1, 0), writes=1)
 
 
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1142,7 +1142,7 @@ def digamma_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-digamma__forms = KnownForms()
+digamma__forms = KnownForms("T", gamma_kernels.digamma, (-1, 0), writes=0)
 
 
 # digamma_(Tensor(a!) self) -> Tensor(a!)
@@ -1161,7 +1161,7 @@ def digamma_(self: Tensor) -> Tensor:
     return self
 
 
-polygamma_out_forms = KnownForms()
+polygamma_out_forms = KnownForms("VTt", gamma_kernels.polygamma, (-1, 0, 1), writes=2)
 
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1180,7 +1180,7 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_zeta_out_forms = KnownForms()
+special_zeta_out_forms = KnownForms("TTt", gamma_kernels.zeta, (-1, 0, 1), writes=2)
 
 
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1200,7 +1200,7 @@ def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_zeta_self_scalar_out_forms = KnownForms()
+special_zeta_self_scalar_out_forms = KnownForms("NTt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
 
 
 # special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1219,7 +1219,7 @@ def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tenso
     return out
 
 
-special_zeta_other_scalar_out_forms = KnownForms()
+special_zeta_other_scalar_out_forms = KnownForms("TNt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
 
 
 # special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1238,7 +1238,7 @@ def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tens
     return out
 
 
-i0_out_forms = KnownForms()
+i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
 
 
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1257,7 +1257,7 @@ def i0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-i0__forms = KnownForms()
+i0__forms = KnownForms("T", bessel_kernels.i0, (-1, 0), writes=0)
 
 
 # i0_(Tensor(a!) self) -> Tensor(a!)
@@ -1276,7 +1276,7 @@ def i0_(self: Tensor) -> Tensor:
     return self
 
 
-special_i0e_out_forms = KnownForms()
+special_i0e_out_forms = KnownForms("Tt", bessel_kernels.i0e, (-1, 0), writes=1)
 
 
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1295,7 +1295,7 @@ def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_i1_out_forms = KnownForms()
+special_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
 
 
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1314,7 +1314,7 @@ def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_i1e_out_forms = KnownForms()
+special_i1e_out_forms = KnownForms("Tt", bessel_kernels.i1e, (-1, 0), writes=1)
 
 
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1333,7 +1333,7 @@ def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_i0_out_forms = KnownForms()
+special_modified_bessel_i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
 
 
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1352,7 +1352,7 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_i1_out_forms = KnownForms()
+special_modified_bessel_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
 
 
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1371,7 +1371,7 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_airy_ai_out_forms = KnownForms()
+special_airy_ai_out_forms = KnownForms("Tt", airy_kernels.airy_ai, (-1, 0), writes=1)
 
 
 # special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1390,7 +1390,7 @@ def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_j0_out_forms = KnownForms()
+special_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j0, (-1, 0), writes=1)
 
 
 # special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1409,7 +1409,7 @@ def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_j1_out_forms = KnownForms()
+special_bessel_j1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j1, (-1, 0), writes=1)
 
 
 # special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1428,7 +1428,7 @@ def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_y0_out_forms = KnownForms()
+special_bessel_y0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y0, (-1, 0), writes=1)
 
 
 # special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1447,7 +1447,7 @@ def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_bessel_y1_out_forms = KnownForms()
+special_bessel_y1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y1, (-1, 0), writes=1)
 
 
 # special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1466,7 +1466,7 @@ def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_k0_out_forms = KnownForms()
+special_modified_bessel_k0_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k0, (-1, 0), writes=1)
 
 
 # special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1485,7 +1485,7 @@ def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_modified_bessel_k1_out_forms = KnownForms()
+special_modified_bessel_k1_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k1, (-1, 0), writes=1)
 
 
 # special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1504,7 +1504,9 @@ def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_scaled_modified_bessel_k0_out_forms = KnownForms()
+special_scaled_modified_bessel_k0_out_forms = KnownForms(
+    "Tt", bessel_kernels.scaled_modified_bessel_k0, (-1, 0), writes=1
+)
 
 
 # special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1523,7 +1525,9 @@ def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_scaled_modified_bessel_k1_out_forms = KnownForms()
+special_scaled_modified_bessel_k1_out_forms = KnownForms(
+    "Tt", bessel_kernels.scaled_modified_bessel_k1, (-1, 0), writes=1
+)
 
 
 # special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1542,7 +1546,7 @@ def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-special_spherical_bessel_j0_out_forms = KnownForms()
+special_spherical_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.spherical_bessel_j0, (-1, 0), writes=1)
 
 
 # special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
@@ -1561,7 +1565,7 @@ def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-logit_out_forms = KnownForms()
+logit_out_forms = KnownForms("T.t", elementary_kernels.logit, (-1, 0, 1), writes=2)
 
 
 # logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1580,7 +1584,7 @@ def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     return out
 
 
-logit__forms = KnownForms()
+logit__forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1), writes=0)
 
 
 # logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)

@@ -760,7 +760,11 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     return reciprocal_default(wrap(self)).array
 
 
-rsqrt_default_forms = KnownForms()
+def rsqrt_default_of_arrays(self: Any) -> Any:
+    return np.reciprocal(np.sqrt(self))
+
+
+rsqrt_default_forms = KnownForms("T", rsqrt_default_of_arrays, (0,))
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -773,7 +777,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
             form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.reciprocal(np.sqrt(self_)), self_)
+        return known_result(form, rsqrt_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::rsqrt", "CPU")
         raise
@@ -1563,7 +1567,11 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
     return log10_default(wrap(self)).array
 
 
-deg2rad_default_forms = KnownForms()
+def deg2rad_default_of_arrays(self: Any) -> Any:
+    return np.multiply(self, 0.017453292519943295)
+
+
+deg2rad_default_forms = KnownForms("T", deg2rad_default_of_arrays, (0,))
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -1580,7 +1588,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
             )
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.multiply(self_, 0.017453292519943295), self_)
+        return known_result(form, deg2rad_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::deg2rad", "CPU")
         raise
@@ -1619,7 +1627,11 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     return deg2rad_default(wrap(self)).array
 
 
-rad2deg_default_forms = KnownForms()
+def rad2deg_default_of_arrays(self: Any) -> Any:
+    return np.multiply(self, 57.29577951308232)
+
+
+rad2deg_default_forms = KnownForms("T", rad2deg_default_of_arrays, (0,))
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -1636,7 +1648,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
             )
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.multiply(self_, 57.29577951308232), self_)
+        return known_result(form, rad2deg_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::rad2deg", "CPU")
         raise
@@ -1825,7 +1837,11 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
 
 
-relu_default_forms = KnownForms()
+def relu_default_of_arrays(self: Any) -> Any:
+    return np.maximum(self, 0)
+
+
+relu_default_forms = KnownForms("T", relu_default_of_arrays, (0,))
 
 
 # relu(Tensor self) -> Tensor
@@ -1838,7 +1854,7 @@ def relu_default(self: Tensor) -> Tensor:
             form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.maximum(self_, 0), self_)
+        return known_result(form, relu_default_of_arrays(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::relu", "CPU")
         raise
@@ -2764,7 +2780,7 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     return rsqrt_(self)
 
 
-sigmoid_out_forms = KnownForms()
+sigmoid_out_forms = KnownForms("Tt", arithmetic_kernels.sigmoid, (-1, 0), writes=1)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2783,7 +2799,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-sigmoid__forms = KnownForms()
+sigmoid__forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0), writes=0)
 
 
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
@@ -2982,7 +2998,7 @@ def trunc__dense(self: Tensor) -> Tensor:
     return trunc_(self)
 
 
-round_out_forms = KnownForms()
+round_out_forms = KnownForms("Tt", arithmetic_kernels.round_half_even, (-1, 0), writes=1)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3001,7 +3017,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-round__default_forms = KnownForms()
+round__default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0), writes=0)
 
 
 # round_(Tensor(a!) self) -> Tensor(a!)
@@ -3020,7 +3036,7 @@ def round__default(self: Tensor) -> Tensor:
     return self
 
 
-round_decimals_out_forms = KnownForms()
+round_decimals_out_forms = KnownForms("T.t", arithmetic_kernels.round_to_decimals, (-1, 0, 1), writes=2)
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
@@ -3039,7 +3055,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     return out
 
 
-round__decimals_forms = KnownForms()
+round__decimals_forms = KnownForms("T.", arithmetic_kernels.round_to_decimals, (-1, 0, 1), writes=0)
 
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
@@ -3058,7 +3074,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     return self
 
 
-sign_out_forms = KnownForms()
+sign_out_forms = KnownForms("Tt", arithmetic_kernels.sign, (-1, 0), writes=1)
 
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3077,7 +3093,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-sign__forms = KnownForms()
+sign__forms = KnownForms("T", arithmetic_kernels.sign, (-1, 0), writes=0)
 
 
 # sign_(Tensor(a!) self) -> Tensor(a!)
@@ -3576,7 +3592,7 @@ def atanh__dense(self: Tensor) -> Tensor:
     return atanh_(self)
 
 
-exp2_out_forms = KnownForms()
+exp2_out_forms = KnownForms("Tt", arithmetic_kernels.exp2, (-1, 0), writes=1)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3595,7 +3611,7 @@ def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-exp2__forms = KnownForms()
+exp2__forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0), writes=0)
 
 
 # exp2_(Tensor(a!) self) -> Tensor(a!)
@@ -3794,7 +3810,7 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return rad2deg_(self)
 
 
-frac_out_forms = KnownForms()
+frac_out_forms = KnownForms("Tt", elementary_kernels.fractional_part, (-1, 0), writes=1)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3813,7 +3829,7 @@ def frac_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-frac__forms = KnownForms()
+frac__forms = KnownForms("T", elementary_kernels.fractional_part, (-1, 0), writes=0)
 
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
@@ -3832,7 +3848,7 @@ def frac_(self: Tensor) -> Tensor:
     return self
 
 
-sgn_out_forms = KnownForms()
+sgn_out_forms = KnownForms("Tt", elementary_kernels.sgn, (-1, 0), writes=1)
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3851,7 +3867,7 @@ def sgn_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-sgn__forms = KnownForms()
+sgn__forms = KnownForms("T", elementary_kernels.sgn, (-1, 0), writes=0)
 
 
 # sgn_(Tensor(a!) self) -> Tensor(a!)
@@ -3870,7 +3886,7 @@ def sgn_(self: Tensor) -> Tensor:
     return self
 
 
-angle_out_forms = KnownForms()
+angle_out_forms = KnownForms("Tt", elementary_kernels.angle, (-1, 0), writes=1)
 
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -4046,7 +4062,7 @@ def relu__dense(self: Tensor) -> Tensor:
     return relu_(self)
 
 
-gelu_out_forms = KnownForms()
+gelu_out_forms = KnownForms("TVt", arithmetic_kernels.gelu, (-1, 0, 1), writes=2)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -4065,7 +4081,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     return out
 
 
-gelu__forms = KnownForms()
+gelu__forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1), writes=0)
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)

@@ -25,7 +25,17 @@ Array *any_plain_array(PyObject *object) {
     return array;
 }
 
-/* The same, of that type. */
+/* The same, of elements that may be copied as bytes: objects may not. */
+Array *plain_bytes(PyObject *object) {
+    Array *array = any_plain_array(object);
+    return array == NULL || PyDataType_REFCHK(PyArray_DESCR(array)) ? NULL : array;
+}
+
+npy_intp element_size(const Array *array) {
+    return PyArray_ITEMSIZE(array);
+}
+
+/* The same as `any_plain_array`, of that type. */
 Array *plain_array(PyObject *object, int type) {
     return is_array_of(object, type) ? any_plain_array(object) : NULL;
 }
@@ -103,6 +113,29 @@ Array *new_by_columns(npy_intp rows, npy_intp columns) {
 
 Array *new_like(Array *array) {
     return new_array(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_TYPE(array));
+}
+
+/* Whether NumPy finds nothing to warn of: nothing overflows, and no number is none. */
+static int is_silent(int from, int to) {
+    if (from > NPY_CDOUBLE || to > NPY_CDOUBLE) {
+        return 0;
+    }
+    int is_widened = from <= NPY_ULONGLONG && (to == NPY_FLOAT || to == NPY_DOUBLE || to == NPY_CFLOAT || to == NPY_CDOUBLE);
+    return is_widened || PyArray_CanCastSafely(from, to);
+}
+
+/* Return a new array in another dtype, laid out alike. NULL without an exception where NumPy might warn. */
+PyObject *cast_silently(Array *array, PyArray_Descr *dtype) {
+    if (!PyArray_ISNOTSWAPPED(array) || !PyArray_ISNBO(dtype->byteorder) ||
+        !is_silent(PyArray_TYPE(array), dtype->type_num)) {
+        return NULL;
+    }
+    Py_INCREF(dtype); /* which the next call takes */
+    PyObject *result = PyArray_NewLikeArray(array, NPY_KEEPORDER, dtype, 0);
+    if (result != NULL && PyArray_CopyInto((Array *)result, array) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
 }
 
 /* Whether an object is a Python number that a double holds; it is written. */

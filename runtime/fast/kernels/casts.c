@@ -1,4 +1,5 @@
-/* Casts between float32 and the reduced dtypes, half and bfloat16, which are computed in float32. */
+/* Casts: between float32 and the reduced dtypes, half and bfloat16, which are computed in float32; those that NumPy does
+ * without a word. */
 
 #include "kernels.h"
 
@@ -121,21 +122,38 @@ static void work_cast(void *given) {
     job->cast(job->data, job->count);
 }
 
-/* cast_array(array, dtype) */
-static PyObject *serve_cast(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    PyArray_Descr *dtype = call->count == 2 && call->out == NULL ? dtype_of(call->args[1]) : NULL;
-    Array *array = dtype == NULL ? NULL : any_plain_array(call->args[0]);
-    DenseLoop cast = array == NULL ? NULL : cast_of(kind_of(PyArray_DESCR(array)), kind_of(dtype));
-    if (cast == NULL) {
-        return NULL;
-    }
+static PyObject *cast_by_loop(Array *array, PyArray_Descr *dtype, DenseLoop cast) {
     Array *result = new_of(dtype, PyArray_NDIM(array), PyArray_DIMS(array));
     if (result != NULL) {
         CastJob job = {{PyArray_BYTES(array), PyArray_BYTES(result)}, count_of(array), cast};
         do_work(work_cast, &job, job.count);
     }
     return (PyObject *)result;
+}
+
+/* Return an array in a dtype, itself where it has that one, a new reference. NULL without an exception where the
+ * Python's `cast_array` has to do it. */
+PyObject *cast_array(PyObject *object, PyArray_Descr *dtype) {
+    if (Py_TYPE(object) != core.array) {
+        return NULL;
+    }
+    Array *array = (Array *)object;
+    PyArray_Descr *own = PyArray_DESCR(array);
+    if (own == dtype) {
+        return Py_NewRef(object);
+    }
+    DenseLoop cast = any_plain_array(object) == NULL ? NULL : cast_of(kind_of(own), kind_of(dtype));
+    if (cast != NULL) {
+        return cast_by_loop(array, dtype, cast);
+    }
+    return cast_silently(array, dtype);
+}
+
+/* cast_array(array, dtype) */
+static PyObject *serve_cast(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    PyArray_Descr *dtype = call->count == 2 && call->out == NULL ? dtype_of(call->args[1]) : NULL;
+    return dtype == NULL ? NULL : cast_array(call->args[0], dtype);
 }
 
 const CompiledKernel cast_kernels[] = {

@@ -17,8 +17,9 @@ static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
     pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
-    window_kernels,    column_kernels, loss_kernels,    cast_kernels,   scan_kernels,
-    place_kernels,     slope_kernels, position_kernels, random_kernels, NULL,
+    window_kernels,    column_kernels, loss_kernels,     cast_kernels,
+    scan_kernels,      place_kernels, slope_kernels,     position_kernels,
+    random_kernels,    extreme_kernels, move_kernels,    NULL,
 };
 
 static const CompiledKernel *find_kernel(const char *name) {

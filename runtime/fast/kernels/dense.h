@@ -11,7 +11,10 @@ typedef void (*DenseLoop)(char *const *data, npy_intp count);
 /* ufuncs.c */
 DenseLoop dense_loop(const char *ufunc, int type);
 
-/* casts.c: half and bfloat16 as float32, and back. */
+/* casts.c */
+PyObject *cast_array(PyObject *object, PyArray_Descr *dtype);
+
+/* Half and bfloat16 as float32, and back. */
 typedef struct {
     DenseLoop widen, narrow;
 } Reduced;

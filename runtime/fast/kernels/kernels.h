@@ -40,8 +40,8 @@ struct CompiledKernel {
 
 /* The tables of kernels, each ended by a name that is NULL. */
 extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], column_kernels[],
-    loss_kernels[], cast_kernels[], reduction_kernels[], scan_kernels[],
-    place_kernels[], slope_kernels[], position_kernels[], random_kernels[];
+    loss_kernels[], cast_kernels[], reduction_kernels[], scan_kernels[], place_kernels[], slope_kernels[],
+    position_kernels[], random_kernels[], extreme_kernels[], move_kernels[];
 
 /* compiled.c */
 PyTypeObject *make_compiled_type(PyObject *module);
@@ -51,6 +51,8 @@ typedef PyArrayObject Array;
 
 int arrays_ready(void);
 Array *any_plain_array(PyObject *object);
+Array *plain_bytes(PyObject *object);
+npy_intp element_size(const Array *array);
 Array *plain_array(PyObject *object, int type);
 Array *plain_floats(PyObject *object);
 Array *dense_array(PyObject *object, int type);
@@ -60,6 +62,7 @@ Array *new_array(int ndim, const npy_intp *shape, int type);
 Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 PyArray_Descr *dtype_of(PyObject *object);
 Array *new_like(Array *array);
+PyObject *cast_silently(Array *array, PyArray_Descr *dtype);
 Array *new_by_columns(npy_intp rows, npy_intp columns);
 int width_of(const Array *array);
 int is_array_of(PyObject *object, int type);

@@ -401,6 +401,7 @@ const CompiledKernel pointwise_kernels[] = {
     {"nan_to_num", serve_elementwise, &nan_to_num_how, QUIET},
     {"lerp", serve_lerp, lerp_how, 0},
     {"clamp", serve_clamp, &clamp_how, QUIET},
+    {"hardtanh", serve_clamp, &clamp_how, QUIET},
     {"fmod", serve_elementwise, &fmod_how, 0},
     {"remainder", serve_elementwise, &remainder_how, 0},
     {"xlogy", serve_elementwise, &xlogy_how, 0},

@@ -10,6 +10,12 @@ typedef struct {
     npy_intp rows, count;
 } ReductionJob;
 
+typedef struct {
+    ReductionJob base;
+    double freedom;
+    int is_root, is_lost;
+} SpreadJob;
+
 FUSED
 
 #define REAL float
@@ -52,21 +58,29 @@ static int read_dims(PyObject *dim, int ndim) {
 static const Work product_how[] = {product_f32, product_f64};
 static const Work nonzero_how[] = {number_of_nonzero_f32, number_of_nonzero_f64};
 
-/* Reduce rows, 1, or everything, 2, of an array with elements. */
-static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, int is_kept, int result_type) {
-    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
+/* Return the array for what comes of rows, 1, or everything, 2, of an array with elements; the job is filled. */
+static Array *new_reduced(Array *self, int which, int is_kept, int result_type, ReductionJob *job) {
+    int ndim = PyArray_NDIM(self);
     npy_intp shape[NPY_MAXDIMS], width = ndim > 0 ? PyArray_DIM(self, ndim - 1) : 1;
     for (int i = 0; i < ndim; i++) {
         shape[i] = which == 2 || i == ndim - 1 ? 1 : PyArray_DIM(self, i);
     }
     Array *result = new_array(is_kept ? ndim : which == 2 ? 0 : ndim - 1, shape, result_type);
     if (result != NULL) {
-        ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 1, count_of(self)};
-        if (which == 1) {
-            job.rows = job.count / width;
-            job.count = width;
-        }
-        do_work(((const Work *)kernel->how)[type == NPY_DOUBLE], &job, count_of(self));
+        job->from = PyArray_BYTES(self);
+        job->to = PyArray_BYTES(result);
+        job->count = which == 1 ? width : count_of(self);
+        job->rows = count_of(self) / job->count;
+    }
+    return result;
+}
+
+/* Reduce them. */
+static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, int is_kept, int result_type) {
+    ReductionJob job;
+    Array *result = new_reduced(self, which, is_kept, result_type, &job);
+    if (result != NULL) {
+        do_work(((const Work *)kernel->how)[PyArray_TYPE(self) == NPY_DOUBLE], &job, count_of(self));
     }
     return (PyObject *)result;
 }
@@ -97,6 +111,47 @@ static PyObject *serve_count(const CompiledKernel *kernel, const KernelCall *cal
     return which == 0 || count_of(self) == 0 ? NULL : reduced(kernel, self, which, 0, NPY_INT64);
 }
 
+/* variance(self, dim, correction, keepdim) and deviation, its root */
+static PyObject *serve_variance(const CompiledKernel *kernel, const KernelCall *call) {
+    double correction = 1;
+    Array *self = call->count == 4 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
+    if (which == 0 || count_of(self) == 0 || !PyBool_Check(call->args[3]) ||
+        (call->args[2] != Py_None && !read_number(call->args[2], &correction))) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(self), is_kept = call->args[3] == Py_True;
+    SpreadJob job = {.is_root = kernel->how != NULL};
+    Array *result = new_reduced(self, which, is_kept, type, &job.base);
+    if (result == NULL) {
+        return NULL;
+    }
+    job.freedom = (double)job.base.count - correction;
+    if (job.freedom > 0) {
+        do_work(type == NPY_DOUBLE ? variance_f64 : variance_f32, &job, count_of(self));
+    }
+    if (job.is_lost || !(job.freedom > 0)) {
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
+/* vector_norm(self, ord, dim, keepdim, dtype=None) of order 2 */
+static PyObject *serve_norm(const CompiledKernel *kernel, const KernelCall *call) {
+    double order = 2;
+    int is_of_four = call->count == 4 || call->count == 5;
+    Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[2], ndim);
+    if (which == 0 || count_of(self) == 0 || !PyBool_Check(call->args[3]) ||
+        (call->args[1] != Py_None && !read_number(call->args[1], &order)) || order != 2) {
+        return NULL;
+    }
+    return reduced(kernel, self, which, call->args[3] == Py_True, PyArray_TYPE(self));
+}
+
+static const char variance_is_root[] = "root";
+static const Work length_how[] = {length_f32, length_f64};
+
 const CompiledKernel reduction_kernels[] = {
     {"total", serve_reduction, total_how, 0},
     {"average", serve_reduction, average_how, 0},
@@ -107,5 +162,8 @@ const CompiledKernel reduction_kernels[] = {
     {"whole_product", serve_whole, product_how, 0},
     {"number_of_nonzero", serve_count, nonzero_how, QUIET},
     {"logsumexp", serve_reduction, logsumexp_how, 0},
+    {"variance", serve_variance, NULL, 0},
+    {"deviation", serve_variance, variance_is_root, 0},
+    {"vector_norm", serve_norm, length_how, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -54,3 +54,24 @@ CLONES static void OF(logsumexp)(void *given) {
         ((REAL *)job->to)[row] = OF(log)((REAL)total) + shift;
     }
 }
+
+/* The mean squared distance from the mean, or its root. Means that are not finite are left to the Python. */
+CLONES static void OF(variance)(void *given) {
+    SpreadJob *job = given;
+    const npy_intp count = job->base.count;
+    for (npy_intp row = 0; row < job->base.rows; row++) {
+        const REAL *x = (const REAL *)job->base.from + row * count;
+        const REAL mean = (REAL)(OF(sum_row)(x, count) / (double)count);
+        const REAL found = (REAL)((REAL)OF(spread_row)(x, count, mean) / job->freedom);
+        job->is_lost |= !OF(isfinite)(mean);
+        ((REAL *)job->base.to)[row] = job->is_root ? OF(sqrt)(found) : found;
+    }
+}
+
+/* The root of the sum of squares. */
+CLONES static void OF(length)(void *given) {
+    const ReductionJob *job = given;
+    for (npy_intp row = 0; row < job->rows; row++) {
+        ((REAL *)job->to)[row] = OF(sqrt)((REAL)OF(spread_row)((const REAL *)job->from + row * job->count, job->count, 0));
+    }
+}

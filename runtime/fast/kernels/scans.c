@@ -1,4 +1,4 @@
-/* Running sums and products along the last dimension, and the first elements of sorted rows. */
+/* Running sums and products along the last dimension; the first elements of sorted rows, and all of short ones. */
 
 #include "kernels.h"
 
@@ -62,30 +62,19 @@ static PyObject *serve_scan(const CompiledKernel *kernel, const KernelCall *call
     return (PyObject *)result;
 }
 
-/* topk(self, k, dim, largest, sorted) of few elements along the last dimension. */
-static PyObject *serve_topk(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    double wanted;
-    Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    if (self == NULL || !is_last(call->args[2], PyArray_NDIM(self)) || count_of(self) == 0 ||
-        !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &wanted) || !PyBool_Check(call->args[3])) {
-        return NULL;
-    }
+/* Return the first elements of rows in order, and where each stood: a tuple. */
+static PyObject *first_of(Array *self, npy_intp wanted, int is_largest) {
     int ndim = PyArray_NDIM(self);
-    FirstJob job = {.from = PyArray_BYTES(self), .count = PyArray_DIM(self, ndim - 1), .wanted = (npy_intp)wanted};
-    if (job.wanted < 1 || job.wanted > MOST_FIRST || job.wanted > job.count) {
-        return NULL;
-    }
-    npy_intp shape[NPY_MAXDIMS];
+    npy_intp shape[NPY_MAXDIMS], count = PyArray_DIM(self, ndim - 1);
     memcpy(shape, PyArray_DIMS(self), (size_t)ndim * sizeof(npy_intp));
-    shape[ndim - 1] = job.wanted;
-    job.rows = count_of(self) / job.count;
-    job.is_largest = call->args[3] == Py_True;
+    shape[ndim - 1] = wanted;
     Array *values = new_array(ndim, shape, PyArray_TYPE(self)), *places = new_array(ndim, shape, NPY_INT64);
     PyObject *results = NULL;
     if (values != NULL && places != NULL) {
-        job.to = PyArray_BYTES(values);
-        job.places = (int64_t *)PyArray_BYTES(places);
+        FirstJob job = {
+            PyArray_BYTES(self), PyArray_BYTES(values), (int64_t *)PyArray_BYTES(places), count_of(self) / count, count, wanted,
+            is_largest,
+        };
         do_work(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, count_of(self));
         results = PyTuple_Pack(2, values, places);
     }
@@ -94,9 +83,63 @@ static PyObject *serve_topk(const CompiledKernel *kernel, const KernelCall *call
     return results;
 }
 
+/* topk(self, k, dim, largest, sorted) of few elements along the last dimension. */
+static PyObject *serve_topk(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double number;
+    Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    if (self == NULL || !is_last(call->args[2], PyArray_NDIM(self)) || count_of(self) == 0 ||
+        !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &number) || !PyBool_Check(call->args[3])) {
+        return NULL;
+    }
+    npy_intp wanted = (npy_intp)number;
+    if (wanted < 1 || wanted > MOST_FIRST || wanted > PyArray_DIM(self, PyArray_NDIM(self) - 1)) {
+        return NULL;
+    }
+    return first_of(self, wanted, call->args[3] == Py_True);
+}
+
+/* sort(self, dim, descending) of short rows. */
+static PyObject *serve_sort(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *self = call->count == 3 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    if (self == NULL || !is_last(call->args[1], PyArray_NDIM(self)) || count_of(self) == 0 ||
+        !PyBool_Check(call->args[2]) || PyArray_DIM(self, PyArray_NDIM(self) - 1) > MOST_FIRST) {
+        return NULL;
+    }
+    return first_of(self, PyArray_DIM(self, PyArray_NDIM(self) - 1), call->args[2] == Py_True);
+}
+
+/* median(self) of few elements: the lower of two in the middle. */
+static PyObject *serve_median(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double room[MOST_FIRST];
+    char *values = (char *)room;
+    int64_t places[MOST_FIRST];
+    Array *self = call->count == 1 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    npy_intp count = self == NULL ? 0 : count_of(self);
+    if (count == 0 || count > MOST_FIRST) {
+        return NULL;
+    }
+    const int type = PyArray_TYPE(self);
+    const size_t size = type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
+    FirstJob job = {PyArray_BYTES(self), values, places, 1, count, count, 0};
+    (type == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32)(&job);
+    const char *last = values + (size_t)(count - 1) * size; /* NaN where there is one */
+    int is_lost = type == NPY_DOUBLE ? *(const double *)last != *(const double *)last
+                                     : *(const float *)last != *(const float *)last;
+    Array *result = new_array(0, NULL, type);
+    if (result != NULL) {
+        memcpy(PyArray_BYTES(result), is_lost ? last : values + (size_t)((count - 1) / 2) * size, size);
+    }
+    return (PyObject *)result;
+}
+
 const CompiledKernel scan_kernels[] = {
     {"running_total", serve_scan, total_how, 0},
     {"running_product", serve_scan, product_how, 0},
     {"topk", serve_topk, NULL, QUIET},
+    {"sort", serve_sort, NULL, QUIET},
+    {"median", serve_median, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

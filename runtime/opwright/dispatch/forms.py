@@ -8,6 +8,7 @@ the operator's table at once. The generated function serves all others, and the 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from opwright.arrays.size import Size
 from opwright.core import fast
 from opwright.dispatch.conversion import base_type, is_int_list
 from opwright.dispatch.operator import Operator
+from opwright.errors import ArgumentError
 from opwright.keys import ARRAYS, DENSE_CPU
 from opwright.state import MODES
 from opwright.tensors.tensor import Tensor
@@ -31,7 +33,8 @@ Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
 # What a form takes for an argument: `Kind` in runtime/fast/form.c.
-_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS = range(8)
+_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
+_SIZED: Final = re.compile(r"(?:int|SymInt)\[([1-8])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:
@@ -84,24 +87,51 @@ def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str,
 
     Raises ArgumentError.
     """
-    operator = callee if isinstance(callee, Operator) else _meant(callee, args, kwargs)
+    try:
+        return _plan(callee, args, kwargs, len(args))
+    except ArgumentError:
+        return _plan(callee, args, kwargs, _ints_at_the_end(args))
+
+
+def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any], rest: int) -> Plan | None:
+    """Return the form where the arguments from `rest` on are one list, as functions take it."""
+    gathered = args if rest == len(args) else (*args[:rest], list(args[rest:]))
+    operator = callee if isinstance(callee, Operator) else _meant(callee, gathered, kwargs)
     if operator is None:
         return None
     signature = operator.signature
-    given = [*enumerate(args), *((signature.positions.get(name, -1), value) for name, value in kwargs.items())]
-    if len(args) > signature.positional or any(place < 0 for place, _ in given):
+    values = tuple(signature.bind(gathered, kwargs))
+    named = [(signature.positions.get(name, -1), value) for name, value in kwargs.items()]
+    alone = [*enumerate(args[:rest]), *named]
+    if any(place < 0 for place, _ in named) or not _is_rest_of(operator, rest, args):
         return None
-    kinds = [_kind(operator, place, value) for place, value in given]
-    if None in kinds or (_ARRAY in kinds and not _has_arrays_alone(operator, given)):
+    found = [_kind(operator, place, value) for place, value in alone]
+    if None in found or (_ARRAY in found and not _has_arrays_alone(operator, alone)):
         return None
-    values = tuple(signature.bind(args, kwargs))
-    if any(not _is_passed_on(value, values[place]) for place, value in given):
+    if any(not _is_passed_on(value, values[place]) for place, value in alone):
         return None
+    gathered_at = [(rest, value) for value in args[rest:]]
+    kinds = [*found[:rest], *[_REST for _ in gathered_at], *found[rest:]]
+    given = [*alone[:rest], *gathered_at, *alone[rest:]]
     places = tuple([place for place, _ in given])
     blank = tuple([None if place in places else value for place, value in enumerate(values)])
     same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
     own = tuple([kind for kind in kinds if kind is not None])
     return operator.table, blank, own, places, same, operator.result
+
+
+def _ints_at_the_end(args: tuple[Any, ...]) -> int:
+    """Return where the ints begin that end the arguments."""
+    place = len(args)
+    while place and type(args[place - 1]) is int:
+        place -= 1
+    return place
+
+
+def _is_rest_of(operator: Operator, rest: int, args: tuple[Any, ...]) -> bool:
+    """Whether nothing is gathered, or the last list that the operator takes by position."""
+    signature = operator.signature
+    return rest == len(args) or (rest == signature.positional - 1 and signature.types[rest] in ("int[]", "SymInt[]"))
 
 
 def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator | None:
@@ -125,6 +155,8 @@ def _kind(operator: Operator, place: int, value: Any) -> int | None:
         return _EXACT.get(type(value)) if type(value) in (Tensor, np.ndarray) and "[" not in text else None
     if base_type(text) in _OBJECTS and "[" not in text:
         return _SAME
+    if type(value) is int and (sized := _SIZED.fullmatch(text)):
+        return _REPEATED + int(sized[1]) - 1
     return _EXACT.get(type(value)) if type(value) in (int, float, bool) and "[" not in text else None
 
 
@@ -138,5 +170,7 @@ def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
 
 
 def _is_passed_on(value: Any, bound: Any) -> bool:
-    """Whether kernels receive the value as it is given."""
-    return bound is value or (type(value) in (list, tuple, Size) and type(bound) is list and bound == list(value))
+    """Whether kernels receive the value as it is given, or the list that it stands for."""
+    if type(bound) is not list:
+        return bound is value
+    return bound == (list(value) if type(value) in (list, tuple, Size) else [value] * len(bound))

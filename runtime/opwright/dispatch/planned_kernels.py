@@ -35,7 +35,9 @@ def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
     if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
         return general
     try:
-        made: Any = fast.Planned(general, forms.kinds, forms.kernel, forms.places, np, forms.of_call, known_result)
+        made: Any = fast.Planned(
+            general, forms.kinds, forms.kernel, forms.places, np, forms.of_call, known_result, forms.writes
+        )
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)

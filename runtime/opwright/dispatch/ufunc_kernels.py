@@ -39,16 +39,17 @@ def with_ufunc(
         return shims
     places, kinds = tuple(map(int, found[2].split(", "))), found[3]
 
-    def served(function: Function | None, takes: str) -> Function | None:
+    def served(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
         if function is None:
             return None
         count, is_written = _count(function), found[4] is not None
-        made: Function = fast.Kernel(function, ufunc, places, count, kinds, takes, is_written)
+        made: Function = fast.Kernel(otherwise or function, ufunc, places, count, kinds, takes, is_written)
         return made
 
     whole, dense, arrays = shims
-    widened = (served(whole, "reduced") or whole) if "e" in kinds and type(whole) is FunctionType else whole
-    return widened, served(dense, "tensors"), served(arrays, "arrays")
+    widened = (served(whole, "reduced") or whole) if "e" in kinds else whole
+    planned = None if type(whole) is FunctionType or min(places) < 0 else whole  # (numbers may overflow, which is told)
+    return widened, served(dense, "tensors", planned), served(arrays, "arrays")
 
 
 def _count(function: Function) -> int:

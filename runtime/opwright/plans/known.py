@@ -16,12 +16,13 @@ class KnownForms(Forms):
     dtype changes.
 
     `kinds` has a letter for what the key has of each argument, `kernel` is the function on arrays, which gets the
-    arguments at `places` (-1: NumPy), `operands` are the places of the plan's, where numbers are among them: what the
-    compiled core needs (`runtime/fast/planned.c`). Without a
-    `kernel` the shim alone serves.
+    arguments at `places` (-1: NumPy), `operands` are the places of the plan's, where these are not the tensors in their
+    order: what the compiled core needs (`runtime/fast/planned.c`). Without a
+    `kernel` the shim alone serves. A kernel that `writes` to the tensor at a place gets its array as `out`; `straight`
+    are the forms of calls in which it may, where that shares no memory with others.
     """
 
-    __slots__ = ("kernel", "kinds", "operands", "places")
+    __slots__ = ("kernel", "kinds", "operands", "places", "straight", "writes")
     most: ClassVar[int] = 512  # of each operator
 
     def __init__(
@@ -30,35 +31,42 @@ class KnownForms(Forms):
         kernel: Callable[..., Any] | None = None,
         places: tuple[int, ...] = (),
         operands: tuple[int, ...] = (),
+        writes: int = -1,
     ) -> None:
         super().__init__()
+        self.straight = self if writes < 0 else Forms()
+        self.writes = writes
         self.kinds = kinds
         self.kernel = kernel
         self.places = places
         self.operands = operands
 
     def of_call(self, args: Sequence[Any]) -> tuple[tuple[Form, ...], tuple[Any, ...] | None] | None:
-        """Return the forms that are kept for a call, and what the kernel gets in the place of numbers that are cast.
+        """Return the forms that are kept for a call, and for each argument what the kernel gets in the place of a
+        number, or the dtype that an array is cast to; None for what is passed as it is.
 
-        None where there are no forms, or arrays are cast.
+        None where there are no forms, or arrays are cast twice.
         """
         parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
-        found = self.get(parts[0] if len(parts) == 1 else tuple(parts))
+        found = self.straight.get(parts[0] if len(parts) == 1 else tuple(parts))
         forms = found if isinstance(found, tuple) else (found,)
         if found is None or not any(form.casts for form in forms):
             return None if found is None else (forms, None)
-        cast = self._cast_numbers(found, args) if isinstance(found, Form) else None
+        cast = self._cast(found, args) if isinstance(found, Form) else None
         return None if cast is None else (forms, cast)
 
-    def _cast_numbers(self, form: Form, args: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Return the numbers among the arguments as they are cast, None for all that is not; None where more is."""
-        if len(self.operands) != len(form.casts):
+    def _cast(self, form: Form, args: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Return what becomes of the arguments that are cast; None where more is to be done than one cast each."""
+        operands = self.operands or tuple([place for place, kind in enumerate(self.kinds) if kind in "TO"])
+        if len(operands) != len(form.casts):
             return None
-        cast = dict(zip(self.operands, form.casts, strict=True))
-        if any(is_cast and type(args[place]) not in (bool, int, float) for place, is_cast in cast.items()):
-            return None
-        values = cast_operands(form, [args[place] for place in self.operands])
-        known = {place: value for place, value in zip(self.operands, values, strict=True) if cast[place]}
+        known: dict[int, Any] = {}
+        cast = cast_operands(form, [getattr(args[place], "array", args[place]) for place in operands])
+        for place, is_cast, value in zip(operands, form.casts, cast, strict=True):
+            is_number = type(args[place]) in (bool, int, float)
+            if is_cast and not is_number and (self.kinds[place] not in "TO" or form.common is not form.compute):
+                return None
+            known[place] = None if not is_cast else value if is_number else form.compute
         return tuple([known.get(place) for place in range(len(args))])
 
     def learn(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
@@ -73,8 +81,12 @@ class KnownForms(Forms):
 
     def learn_plan(self, key: Any, plan: Plan, *operands: Any) -> None:
         """Remember what the plan of a call that writes says, unless it says more than its form."""
-        if type(plan) is Plan and not plan.has_own_device and _are_as_given(plan, operands):
+        if plan.has_own_device or not _are_as_given(plan, operands):
+            return
+        if type(plan) is Plan:
             self.keep(key, plan.form)
+        if self.writes >= 0 and plan.may_write_straight(in_place=self.writes == 0):
+            self.straight.keep(key, plan.form)
 
 
 class KnownViews:

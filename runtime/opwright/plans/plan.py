@@ -229,6 +229,11 @@ class Plan:
                     raise RuntimeError(_PARTIAL_OVERLAP)
                 self._shared = True
 
+    def may_write_straight(self, *, in_place: bool) -> bool:
+        """Whether a kernel may write into a target that shares no memory with operands, but for the first, which it is
+        where that is written in place."""
+        return self.form.dtype is self.form.produces and (self.form.pointwise or not in_place)
+
     def out(self, target: Array) -> Array | None:
         """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None."""
         form = self.form
@@ -294,6 +299,11 @@ class PlanApart(Plan):
         super().__init__(form, given)
         self._apart = apart
         self._beside = beside
+
+    def may_write_straight(self, *, in_place: bool) -> bool:
+        """Whether a kernel may write into a target as `Plan` says."""
+        is_read = in_place and any(each is self._given[0] for each in self._apart)
+        return not is_read and super().may_write_straight(in_place=in_place)
 
     def _check_overlap(self, target: Array) -> None:
         self._check_own_overlap(target)

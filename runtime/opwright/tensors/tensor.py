@@ -242,8 +242,8 @@ class Tensor(_Methods):
 CPU_DEVICE = Device("cpu")
 KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
-# What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
-_KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
+# What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
+_KEYS_OF_DTYPE = {dtype: DENSE_CPU | ODD if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}
 _OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
 _Holder = TypeVar("_Holder", bound=type)
 
@@ -276,7 +276,7 @@ def wrap(array: Array) -> Tensor:
     if shape and array.flags.c_contiguous:  # what `odd_bit` says, without the call
         if 1 in shape or 0 in shape:
             array = with_strides(array)
-            keys |= odd_bit(array)
+            keys = keys | ODD if odd_bit(array) else keys
     else:
         keys |= ODD
     out = Tensor()

@@ -91,7 +91,15 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         raise
 
 
-conditional_forms = KnownForms()
+def conditional_of_arrays(self: Any, other: Any, limit: Any) -> Any:
+    return np.where(
+        self > other,
+        np.multiply(self, limit) + np.multiply(other, limit) * 2,
+        np.subtract(self, limit) - np.subtract(other, limit),
+    )
+
+
+conditional_forms = KnownForms("TT.", conditional_of_arrays, (0, 1, 2))
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
@@ -105,16 +113,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
             form = conditional_forms.learn(key, rules.pointwise(self_, other_, kind="int_to_float"), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(
-            form,
-            np.where(
-                self_ > other_,
-                np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
-                np.subtract(self_, limit) - np.subtract(other_, limit),
-            ),
-            self_,
-            other_,
-        )
+        return known_result(form, conditional_of_arrays(self_, other_, limit), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::conditional", "CPU")
         raise

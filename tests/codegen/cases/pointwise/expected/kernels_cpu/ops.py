@@ -27,7 +27,11 @@ DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_BIUFC = plain_dtypes("biufc")
 
 
-add_Tensor_forms = KnownForms()
+def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.add(self, other if alpha == 1 else np.multiply(other, alpha))
+
+
+add_Tensor_forms = KnownForms("TTN", add_Tensor_of_arrays, (0, 1, 2))
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -41,7 +45,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
             form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)), self_, other_)
+        return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
     except Exception as error:
         name_kernel(error, "demo::add.Tensor", "CPU")
         raise
@@ -81,7 +85,11 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
-add_Scalar_forms = KnownForms()
+def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
+    return np.add(self, other if alpha == 1 else np.multiply(other, alpha))
+
+
+add_Scalar_forms = KnownForms("TNN", add_Scalar_of_arrays, (0, 1, 2), (0, 1))
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -94,7 +102,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
             form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.add(self_, other if alpha == 1 else np.multiply(other, alpha)), self_)
+        return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
     except Exception as error:
         name_kernel(error, "demo::add.Scalar", "CPU")
         raise

@@ -1,0 +1,130 @@
+/* The largest or smallest elements along a dimension, and where each stood first; whether two arrays are equal. */
+
+#include "kernels.h"
+
+#include "loops.h"
+
+/* (outer, along, inner) */
+typedef struct {
+    const char *from;
+    char *to;
+    int64_t *places;
+    npy_intp outer, along, inner;
+} ExtremeJob;
+
+/* NaN comes before all numbers. */
+#define EXTREME(NAME, TYPE, BEFORE)                                                                                    \
+    static void NAME(void *given) {                                                                                    \
+        const ExtremeJob *job = given;                                                                                 \
+        for (npy_intp o = 0; o < job->outer; o++) {                                                                    \
+            const TYPE *from = (const TYPE *)job->from + o * job->along * job->inner;                                  \
+            TYPE *to = (TYPE *)job->to + o * job->inner;                                                               \
+            int64_t *places = job->places + o * job->inner;                                                            \
+            for (npy_intp k = 0; k < job->inner; k++) {                                                                \
+                to[k] = from[k];                                                                                       \
+                places[k] = 0;                                                                                         \
+            }                                                                                                          \
+            for (npy_intp i = 1; i < job->along; i++) {                                                                \
+                const TYPE *row = from + i * job->inner;                                                               \
+                for (npy_intp k = 0; k < job->inner; k++) {                                                            \
+                    const TYPE x = row[k], y = to[k];                                                                  \
+                    const int is_before = x BEFORE y || (x != x && y == y);                                            \
+                    to[k] = is_before ? x : y;                                                                         \
+                    places[k] = is_before ? i : places[k];                                                             \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+EXTREME(largest_f32, float, >)
+EXTREME(largest_f64, double, >)
+EXTREME(largest_i64, int64_t, >)
+EXTREME(smallest_f32, float, <)
+EXTREME(smallest_f64, double, <)
+EXTREME(smallest_i64, int64_t, <)
+#undef EXTREME
+
+static const Work largest_how[] = {largest_f32, largest_f64, largest_i64};
+static const Work smallest_how[] = {smallest_f32, smallest_f64, smallest_i64};
+
+/* largest_and_position(self, dim, keepdim) and smallest_and_position */
+static PyObject *serve_extreme(const CompiledKernel *kernel, const KernelCall *call) {
+    double dim;
+    Array *self = call->count == 3 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self), type = self == NULL ? NPY_FLOAT : PyArray_TYPE(self);
+    if (ndim == 0 || (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_INT64) || count_of(self) == 0 ||
+        !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &dim) || !PyBool_Check(call->args[2])) {
+        return NULL;
+    }
+    int axis = (int)dim + (dim < 0 ? ndim : 0), is_kept = call->args[2] == Py_True, kept = 0;
+    npy_intp shape[NPY_MAXDIMS];
+    ExtremeJob job = {.from = PyArray_BYTES(self), .outer = 1, .inner = 1};
+    if (axis < 0 || axis >= ndim) {
+        return NULL;
+    }
+    job.along = PyArray_DIM(self, axis);
+    for (int i = 0; i < ndim; i++) {
+        job.outer *= i < axis ? PyArray_DIM(self, i) : 1;
+        job.inner *= i > axis ? PyArray_DIM(self, i) : 1;
+        if (i != axis || is_kept) {
+            shape[kept++] = i == axis ? 1 : PyArray_DIM(self, i);
+        }
+    }
+    Array *values = new_array(kept, shape, type), *places = new_array(kept, shape, NPY_INT64);
+    PyObject *results = NULL;
+    if (values != NULL && places != NULL) {
+        job.to = PyArray_BYTES(values);
+        job.places = (int64_t *)PyArray_BYTES(places);
+        do_work(((const Work *)kernel->how)[type == NPY_FLOAT ? 0 : type == NPY_DOUBLE ? 1 : 2], &job, count_of(self));
+        results = PyTuple_Pack(2, values, places);
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(places);
+    return results;
+}
+
+typedef struct {
+    const char *first, *second;
+    npy_intp count;
+    int differ;
+} EqualJob;
+
+#define EQUAL(NAME, TYPE)                                                                                              \
+    static void NAME(void *given) {                                                                                    \
+        EqualJob *job = given;                                                                                         \
+        const TYPE *x = (const TYPE *)job->first, *y = (const TYPE *)job->second;                                      \
+        for (npy_intp start = 0; start < job->count && !job->differ; start += 4096) {                                  \
+            const npy_intp stop = job->count - start < 4096 ? job->count : start + 4096;                               \
+            int differ = 0;                                                                                            \
+            for (npy_intp i = start; i < stop; i++) {                                                                  \
+                differ |= !(x[i] == y[i]);                                                                             \
+            }                                                                                                          \
+            job->differ = differ;                                                                                      \
+        }                                                                                                              \
+    }
+
+EQUAL(equal_f32, float)
+EQUAL(equal_f64, double)
+EQUAL(equal_i64, int64_t)
+#undef EQUAL
+
+/* same_elements(self, other) */
+static PyObject *serve_equal(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *self = call->count == 2 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
+    Array *other = self == NULL ? NULL : any_plain_array(call->args[1]);
+    int type = self == NULL ? NPY_FLOAT : PyArray_TYPE(self);
+    if (other == NULL || !is_like(self, other) || (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_INT64)) {
+        return NULL;
+    }
+    EqualJob job = {PyArray_BYTES(self), PyArray_BYTES(other), count_of(self), 0};
+    do_work(type == NPY_FLOAT ? equal_f32 : type == NPY_DOUBLE ? equal_f64 : equal_i64, &job, job.count);
+    return PyBool_FromLong(!job.differ);
+}
+
+const CompiledKernel extreme_kernels[] = {
+    {"largest_and_position", serve_extreme, largest_how, QUIET},
+    {"smallest_and_position", serve_extreme, smallest_how, QUIET},
+    {"same_elements", serve_equal, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};
