@@ -54,8 +54,10 @@ class Placed(NamedTuple):
 
     def length(self) -> int:
         """Return how long a buffer must be."""
-        shape, strides, offset = self.layout()
-        return 1 + offset + span(tuple(shape), tuple(strides))[1] if count(self.shape) else 1
+        if not count(self.shape):
+            return 1
+        length = 1 + self.offset + span(self.shape, self.strides)[1]
+        return 2 * length if self.is_paired else length
 
     def within(self, flat: Tensor) -> Tensor:
         """Return these elements of a 1-d buffer, as a view."""

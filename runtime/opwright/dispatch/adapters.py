@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import is_array
@@ -38,18 +37,25 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
         return lambda *args: check(function(*args))
 
     count = signature.positional
-    named_defaults = signature.defaults[count:]
+    named = tuple(enumerate(signature.defaults))[count:]
     has_defaults = any(default is not REQUIRED for default in signature.defaults[:count])
 
-    def call(*args: Any) -> Any:
-        if not has_defaults and all(map(is_, args[count:], named_defaults)):
-            result = function(*args[:count])
-        else:
-            positional, keywords = split(args)
-            result = function(*positional, **keywords)
+    def call_split(*args: Any) -> Any:
+        positional, keywords = split(args)
+        result = function(*positional, **keywords)
         return result if is_one and isinstance(result, Tensor) else check(result)
 
-    return _compiled(call, function, count, tuple(named_defaults), check) if is_one and not has_defaults else call
+    if has_defaults:
+        return call_split
+
+    def call(*args: Any) -> Any:
+        for place, default in named:
+            if args[place] is not default:
+                return call_split(*args)
+        result = function(*args[:count])
+        return result if is_one and isinstance(result, Tensor) else check(result)
+
+    return _compiled(call, function, count, tuple(signature.defaults[count:]), check) if is_one else call
 
 
 def _compiled(call: Function, function: Function, count: int, defaults: tuple[Any, ...], check: Function) -> Function:

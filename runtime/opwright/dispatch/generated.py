@@ -119,7 +119,7 @@ class Overloaded:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the first operator that the arguments fit, also by other names (`keywords`)."""
-        return self.packet.call(args, kwargs, named=True)
+        return (self._packet or self.packet).call(args, kwargs, named=True)
 
     def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call with the values of the function's parameters, and with what was given by names of no parameter."""

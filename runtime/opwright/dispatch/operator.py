@@ -141,20 +141,20 @@ class Operator(OverloadFacts):
         return self._signature
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (self.straight_stub is not None or self.is_warm()):
+        if not kwargs:
+            stub = self.straight_stub or self.warm_stub()
             signature = self.signature
-            if signature.fewest <= len(args) <= signature.positional:
-                assert self.straight_stub is not None
-                return self.straight_stub(*args)
+            if stub is not None and signature.fewest <= len(args) <= signature.positional:
+                return stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
 
-    def is_warm(self) -> bool:
-        """Whether there is a stub by now: one is rendered for an operator that was called a few times."""
+    def warm_stub(self) -> Kernel | None:
+        """Return the stub, if there is one by now: it is rendered for an operator that was called a few times."""
         if self.renderer is not None and self.straight_stub is None:
             self.calls += 1
             if self.calls > _CALLS:
                 self.straight_stub = self.renderer(self)
-        return self.straight_stub is not None
+        return self.straight_stub
 
     def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with arguments by their other names, too (`keywords`)."""

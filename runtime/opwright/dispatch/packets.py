@@ -90,10 +90,15 @@ class Packet(Caller):
         return iter(self.overloads())
 
     def _call_uncommon(self, /, *args: Any, **kwargs: Any) -> Any:
-        stub = self._shared.stub
-        if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
-            return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
-        return stub(*args, **kwargs)
+        stub = self._shared.serving
+        if kwargs:
+            if stub is None or not other_names.isdisjoint(kwargs):
+                return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
+            return stub(*args, **kwargs)
+        if stub is None and fast is None:
+            operator = self._chosen.get(tuple(map(type, args)))
+            stub = None if operator is None else operator.straight_stub
+        return self.call(args, kwargs) if stub is None else stub(*args)
 
     if fast is None or TYPE_CHECKING:
         __call__ = _call_uncommon
@@ -116,11 +121,11 @@ class Packet(Caller):
                 return self.call(args, self._translated(args, kwargs))
             key = _types(args, kwargs)
             operator = self._chosen.get(key) if key is not None else None
-        if operator is not None and (operator.straight_stub is not None or operator.is_warm()):
-            assert operator.straight_stub is not None
-            if operator.renderer is not None and forms.fast is not None and self._shared.stub is None:
+        stub = None if operator is None else operator.straight_stub or operator.warm_stub()
+        if operator is not None and stub is not None:
+            if fast is not None and operator.renderer is not None and self._shared.serving is None:
                 self._serve_forms()
-            return operator.straight_stub(*args, **kwargs)
+            return stub(*args, **kwargs)
         bound = None
         if operator is not None:
             with contextlib.suppress(ArgumentError):  # an int too big, for instance, which another overload may take

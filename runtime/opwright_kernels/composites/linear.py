@@ -11,6 +11,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype, int64
 from opwright.arrays.sizes import holds
+from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import wrap
 from opwright_kernels.plain import is_unwatched
 
@@ -19,35 +20,33 @@ Operand = Any
 
 def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
     """Return input @ weight.T + bias, over the last dimension."""
-    aten = opwright.ops.aten
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {len(input.shape)}D and "
             f"{len(weight.shape)}D"
         )
-    turned = aten.t(weight)
+    turned = aten["t.default"](weight)
     if bias is None:
-        return aten.matmul(input, turned)
+        return aten["matmul.default"](input, turned)
     if input.ndim == 2:
-        return aten.addmm(bias, input, turned)
-    product = aten.matmul(input, turned)
+        return aten["addmm.default"](bias, input, turned)
+    product = aten["matmul.default"](input, turned)
     if as_dtype(bias.dtype) != as_dtype(product.dtype):
         raise RuntimeError(f"bias and input must have one dtype, but got {bias.dtype} and {product.dtype}")
-    return aten.add_(product, bias)
+    return aten["add_.Tensor"](product, bias)
 
 
 def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None) -> Operand:
     """Return input1 @ weight[k] @ input2 for each k, plus bias[k]: over the last dimensions of the inputs."""
-    aten = opwright.ops.aten
     _check_bilinear(input1, input2, weight, bias)
     *batch, first = input1.shape
     second, kept = input2.shape[-1], weight.shape[0]
-    rows = aten.reshape(input1, [prod(batch), first])
-    matrices = aten.reshape(aten.permute(weight, [1, 0, 2]), [first, kept * second])
-    products = aten.view(aten.mm(rows, matrices), [prod(batch), kept, second])
-    columns = aten.reshape(input2, [prod(batch), second, 1])
-    result = aten.reshape(aten.bmm(products, columns), [*batch, kept])
-    return result if bias is None else aten.add(result, bias)
+    rows = aten["reshape"](input1, [prod(batch), first])
+    matrices = aten["reshape"](aten["permute"](weight, [1, 0, 2]), [first, kept * second])
+    products = aten["view"](aten["mm"](rows, matrices), [prod(batch), kept, second])
+    columns = aten["reshape"](input2, [prod(batch), second, 1])
+    result = aten["reshape"](aten["bmm"](products, columns), [*batch, kept])
+    return result if bias is None else aten["add"](result, bias)
 
 
 def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None) -> None:
@@ -64,7 +63,6 @@ def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Ope
 
 def one_hot(self: Operand, num_classes: int) -> Operand:
     """Return 1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
-    aten: Any = opwright.ops.aten
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
     if num_classes > 0 and is_unwatched(self, self) and self.array.size:
@@ -79,11 +77,11 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     elif num_classes <= 0:
         raise RuntimeError(f"Class values must be smaller than num_classes, but got {num_classes} of these")
     else:
-        aten._assert_async(aten.all(aten.ge(self, 0)), "Class values must be non-negative.")
-        is_fitting = aten.all(aten.lt(self, num_classes))
-        aten._assert_async(is_fitting, f"Class values must be smaller than num_classes, {num_classes}")
+        aten["_assert_async"](aten["all"](aten["ge"](self, 0)), "Class values must be non-negative.")
+        is_fitting = aten["all"](aten["lt"](self, num_classes))
+        aten["_assert_async"](is_fitting, f"Class values must be smaller than num_classes, {num_classes}")
     classes = opwright.arange(num_classes, device=self.device)
-    return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)
+    return aten["to"](aten["eq"](aten["unsqueeze"](aten["contiguous"](self), -1), classes), int64)
 
 
 def _marks(places: Any, classes: int) -> Any:
@@ -94,8 +92,7 @@ def _marks(places: Any, classes: int) -> Any:
 
 
 def _largest_class(self: Operand) -> int:
-    aten: Any = opwright.ops.aten
-    if not holds(aten.item(aten.min(self)) >= 0):
+    if not holds(aten["item"](aten["min"](self)) >= 0):
         raise RuntimeError("Class values must be non-negative.")
-    largest: int = aten.item(aten.max(self))
+    largest: int = aten["item"](aten["max"](self))
     return largest

@@ -17,6 +17,7 @@ from opwright.arrays.sizes import check, from_front, guard_or_false, holds
 from opwright.arrays.storage import as_strided as stride_storage
 from opwright.arrays.storage import resize, storage_of, with_own_version, without_base
 from opwright.arrays.view_layouts import infer_size, view_strides
+from opwright.dispatch.aten import aten
 from opwright.keys import ODD
 from opwright.tensors.tensor import wrap, wrap_view
 from opwright_kernels.plain import arrays_of
@@ -46,7 +47,7 @@ def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: 
     if rtol == 0 and atol == 0:
         return close
     if not inexact:
-        self, other = (opwright.ops.aten.to(each, opwright.get_default_dtype()) for each in (self, other))
+        self, other = (aten["to"](each, opwright.get_default_dtype()) for each in (self, other))
     allowed = opwright.add(opwright.abs(opwright.mul(other, rtol)), atol)
     distance = opwright.abs(opwright.sub(self, other))
     near = opwright.logical_and(opwright.isfinite(distance), opwright.le(distance, allowed))
@@ -55,8 +56,7 @@ def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: 
 
 def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: bool) -> bool:
     """Whether all elements are close."""
-    aten: Any = opwright.ops.aten
-    close: bool = aten.item(aten.all(isclose(self, other, rtol, atol, equal_nan)))
+    close: bool = aten["item"](aten["all"](isclose(self, other, rtol, atol, equal_nan)))
     return close
 
 
@@ -66,20 +66,19 @@ def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan:
 def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     """Return the elements in another shape: a view where strides can say it, else a copy."""
     if not self.keys & ODD:  # row-major: strides can always say it
-        return opwright.ops.aten.view(self, list(shape))
-    aten = opwright.ops.aten
+        return aten["view.default"](self, list(shape))
     new = infer_size(shape, prod(self.shape))
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
-        return aten.view(self, new)
+        return aten["view.default"](self, new)
     found = arrays_of(self)
     if found is not None:  # nobody looks at the steps
         return wrap(np.ascontiguousarray(found[0]).reshape(new))
-    return aten._unsafe_view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+    return aten["_unsafe_view.default"](aten["clone.default"](self, memory_format=opwright.contiguous_format), new)
 
 
 def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
     """Return what `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
-    viewed = opwright.ops.aten.view(self, size)
+    viewed = aten["view"](self, size)
     return _apart(viewed)
 
 
@@ -103,11 +102,10 @@ def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
 
 def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
     """Return at most `chunks` parts of equal size along `dim`, the last one smaller where it must be."""
-    aten = opwright.ops.aten
     part = _size_of_chunks(self, chunks, dim)
     if guard_or_false(part == 0):
-        return list(aten.split_with_sizes(self, [0] * chunks, dim))
-    return list(aten.split(self, part, dim))
+        return list(aten["split_with_sizes"](self, [0] * chunks, dim))
+    return list(aten["split"](self, part, dim))
 
 
 def _size_of_chunks(self: Operand, chunks: int, dim: int) -> int:
@@ -121,21 +119,20 @@ def _size_of_chunks(self: Operand, chunks: int, dim: int) -> int:
 
 def unsafe_split(self: Operand, split_size: int, dim: int) -> list[Operand]:
     """Return what `split` gives of memory that nobody else holds: no views, as far as autograd goes."""
-    return [_apart(part) for part in opwright.ops.aten.split(self, split_size, dim)]
+    return [_apart(part) for part in aten["split"](self, split_size, dim)]
 
 
 def unsafe_split_with_sizes(self: Operand, split_sizes: Sequence[int], dim: int) -> list[Operand]:
     """Return what `split_with_sizes` gives of memory that nobody else holds: no views, as far as autograd goes."""
-    return [_apart(part) for part in opwright.ops.aten.split_with_sizes(self, split_sizes, dim)]
+    return [_apart(part) for part in aten["split_with_sizes"](self, split_sizes, dim)]
 
 
 def unsafe_chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
     """Return what `chunk` gives of memory that nobody else holds: no views, as far as autograd goes."""
-    aten = opwright.ops.aten
     part = _size_of_chunks(self, chunks, dim)
     if guard_or_false(part == 0):
-        return list(aten.unsafe_split_with_sizes(self, [0] * chunks, dim))
-    return list(aten.unsafe_split(self, part, dim))
+        return list(aten["unsafe_split_with_sizes"](self, [0] * chunks, dim))
+    return list(aten["unsafe_split"](self, part, dim))
 
 
 def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operand:
@@ -150,7 +147,7 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     first = from_front(start, size)
     check(first <= size - length, lambda: f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
-    return opwright.ops.aten.slice(self, dim, first, first + length, 1)
+    return aten["slice.Tensor"](self, dim, first, first + length, 1)
 
 
 def _as_start(start: Operand) -> Any:
@@ -174,7 +171,7 @@ def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) ->
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({wrapped})")
     rest = iter([dim for dim in range(ndim) if dim not in given])
     target = dict(zip(placed, given, strict=True))
-    return opwright.ops.aten.permute(self, [target[place] if place in target else next(rest) for place in range(ndim)])
+    return aten["permute.default"](self, [target[place] if place in target else next(rest) for place in range(ndim)])
 
 
 def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
@@ -187,19 +184,18 @@ def as_strided_scatter(
     self: Operand, src: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Operand:
     """Return a copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
-    aten = opwright.ops.aten
     shape, strides, offset = self.shape, self.stride(), self.storage_offset()
-    whole = aten.clone(aten.as_strided(self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
-    part = aten.as_strided(whole, size, stride, offset if storage_offset is None else storage_offset)
+    whole = aten["clone"](aten["as_strided"](self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
+    part = aten["as_strided"](whole, size, stride, offset if storage_offset is None else storage_offset)
     if not layouts.same_shape(tuple(part.shape), tuple(src.shape)):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part.shape)}, "
             f"but got {list(src.shape)}"
         )
-    aten.copy_(part, src)
+    aten["copy_"](part, src)
     if layouts.may_overlap_itself(shape, strides):
-        return aten.clone(aten.as_strided(whole, shape, strides, offset))
-    return aten.as_strided_(whole, shape, strides, offset)
+        return aten["clone"](aten["as_strided"](whole, shape, strides, offset))
+    return aten["as_strided_"](whole, shape, strides, offset)
 
 
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
@@ -212,13 +208,12 @@ def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
 
 def masked_select(self: Operand, mask: Operand) -> Operand:
     """Return the elements where the mask is true, as a 1-d tensor; the two broadcast."""
-    aten = opwright.ops.aten
     if as_dtype(mask.dtype) != opwright.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     shape = layouts.broadcast_shapes([tuple(self.shape), tuple(mask.shape)])
     if not shape:
-        return aten.index(aten.reshape(self, [1]), [aten.reshape(mask, [1])])
-    return aten.index(aten.expand(self, shape), [aten.expand(mask, shape)])
+        return aten["index"](aten["reshape"](self, [1]), [aten["reshape"](mask, [1])])
+    return aten["index"](aten["expand"](self, shape), [aten["expand"](mask, shape)])
 
 
 # Copies
@@ -228,7 +223,7 @@ def item(self: Operand) -> complex:
     """Return the one element as a Python number. Raises RuntimeError unless there is exactly one."""
     count = prod(self.shape)
     check(count == 1, lambda: f"a Tensor with {count} elements cannot be converted to Scalar")
-    number: complex = opwright.ops.aten._local_scalar_dense(self)
+    number: complex = aten["_local_scalar_dense"](self)
     return number
 
 
@@ -236,7 +231,7 @@ def contiguous(self: Operand, memory_format: Any) -> Operand:
     """Return the tensor itself if its elements lie in the order of `memory_format`, else a copy in which they do."""
     if lies_in(self, memory_format):
         return self
-    return opwright.ops.aten.clone(self, memory_format=memory_format)
+    return aten["clone.default"](self, memory_format=memory_format)
 
 
 def lies_in(self: Operand, memory_format: Any) -> bool:
