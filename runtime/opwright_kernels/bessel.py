@@ -213,10 +213,7 @@ def _bessel(xp: ModuleType, x: Array, near: tuple[float, ...], tail: tuple[float
 
     def from_tail(v: Array) -> Array:
         value = polynomial(tail, _BORDER / v) / xp.sqrt(v)
-        if scaled:
-            return value
-        root = xp.exp(0.5 * v)  # exp(v) is infinite before the product is
-        return value * root * root
+        return value if scaled else value * xp.exp(v)
 
     result = size.copy()
     put_where(xp, result, size <= _BORDER, from_near, size)

@@ -89,7 +89,7 @@ def _corner(xp: ModuleType, starts: Sequence[Array], sizes: Sizes) -> Array:
     """Return the first place of each window in the flattened image."""
     spot = starts[0]
     for start, size in zip(starts[1:], sizes[1:], strict=True):
-        spot = spot[..., None] * size + start.reshape(*start.shape[:2], *(1,) * (spot.ndim - 2), -1)
+        spot = spot[..., None] * size + start.reshape(*start.shape[:2], *(1,) * (spot.ndim - 2), start.shape[2])
     return spot
 
 

@@ -31,31 +31,34 @@ static double airy_ai(double x) {
     return x <= AIRY_END ? airy_of_decay(x) : 0;
 }
 
-/* Times exp(x), which is infinite before the product is. */
-static inline double times_exp(double found, double x) {
-    const double root = exp(0.5 * x);
-    return found * root * root;
+/* Times exp(x), which overflows where it is more than the type holds. */
+static inline double times_exp(double found, double x, double largest) {
+    const double power = exp(x);
+    return found * (power > largest ? 1e308 * power : power);
 }
 
-/* Modified Bessel functions of the first kind; scaled, times exp(-|x|). */
-static double bessel_i0(double x, int is_scaled) {
+/* Modified Bessel functions of the first kind, of a type with this largest number; where that is 0, times
+ * exp(-|x|). */
+static double bessel_i0(double x, double largest) {
+    const int is_scaled = largest == 0;
     const double size = fabs(x);
     if (size <= BESSEL_BORDER) {
         const double found = POLYNOMIAL(BESSEL_I0, 0.25 * size * size);
         return is_scaled ? found * exp(-size) : found;
     }
     const double found = POLYNOMIAL(BESSEL_I0_TAIL, BESSEL_BORDER / size) / sqrt(size);
-    return is_scaled ? found : times_exp(found, size);
+    return is_scaled ? found : times_exp(found, size, largest);
 }
 
-static double bessel_i1(double x, int is_scaled) {
+static double bessel_i1(double x, double largest) {
+    const int is_scaled = largest == 0;
     const double size = fabs(x);
     if (size <= BESSEL_BORDER) {
         const double found = POLYNOMIAL(BESSEL_I1, 0.25 * size * size);
         return (is_scaled ? found * exp(-size) : found) * (0.5 * x);
     }
     const double found = POLYNOMIAL(BESSEL_I1_TAIL, BESSEL_BORDER / size) / sqrt(size);
-    return copysign(is_scaled ? found : times_exp(found, size), x);
+    return copysign(is_scaled ? found : times_exp(found, size, largest), x);
 }
 
 /* Modified Bessel functions of the second kind; scaled, times exp(x). */
