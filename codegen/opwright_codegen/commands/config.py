@@ -12,6 +12,7 @@ from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.output.doors import FRAMEWORKS
+from opwright_codegen.read.yaml_reader import shorten
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "read_config"]
@@ -108,7 +109,7 @@ class _Reader:
             if key not in readers:
                 near = nearest(key, readers)
                 hint = f"did you mean {near!r}?" if near else f"known: {', '.join(readers)}"
-                message = f"[tool.opwright] has no {key!r}"
+                message = f"[tool.opwright] has no {shorten(key)!r}"
                 self._errors.add(SchemaError("unknown-setting", message, self._key_span(key), hint))
             else:
                 found[key] = readers[key](key, value)
@@ -134,7 +135,7 @@ class _Reader:
 
     def _texts(self, key: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(map(_is_text, value)):
-            self._wrong(key, "a list of texts", f'write {key} = ["…"]')
+            self._wrong(key, "a list of texts", f'write {shorten(key)} = ["…"]')
             return ()
         return tuple(value)
 
@@ -142,7 +143,7 @@ class _Reader:
         found = self._texts(key, value)
         for name in found:
             if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
-                self._wrong(key, f"a package's name as Python imports it, not {name!r},", "as in: opwright_aten")
+                self._wrong(key, f"a package's name as Python imports it, not {shorten(name)!r},", "as in: opwright_aten")
         return found
 
     def _frameworks(self, key: str, value: object) -> tuple[str, ...]:
@@ -151,7 +152,7 @@ class _Reader:
             if name not in FRAMEWORKS:
                 near = nearest(name, FRAMEWORKS)
                 hint = f"did you mean {near!r}?" if near else f"known: {', '.join(FRAMEWORKS)}"
-                message = f"operators cannot be given to {name!r}"
+                message = f"operators cannot be given to {shorten(name)!r}"
                 self._errors.add(SchemaError("unknown-framework", message, self._item_span(key, name), hint))
         return tuple(dict.fromkeys(found))
 
@@ -161,7 +162,7 @@ class _Reader:
         return bool(value)
 
     def _wrong(self, key: str, expected: str, hint: str | None = None) -> None:
-        message = f"{expected} is expected for {key!r} of [tool.opwright]"
+        message = f"{expected} is expected for {shorten(key)!r} of [tool.opwright]"
         self._errors.add(SchemaError("wrong-setting", message, self._key_span(key), hint))
 
     def _key_span(self, key: str) -> Span | None:
