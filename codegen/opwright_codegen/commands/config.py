@@ -143,7 +143,9 @@ class _Reader:
         found = self._texts(key, value)
         for name in found:
             if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
-                self._wrong(key, f"a package's name as Python imports it, not {shorten(name)!r},", "as in: opwright_aten")
+                self._wrong(
+                    key, f"a package's name as Python imports it, not {shorten(name)!r},", "as in: opwright_aten"
+                )
         return found
 
     def _frameworks(self, key: str, value: object) -> tuple[str, ...]:
