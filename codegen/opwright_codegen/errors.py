@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opwright_codegen.source import Span
 
-__all__ = ["Errors", "SchemaError", "SchemaErrors", "nearest"]
+__all__ = ["Errors", "SchemaError", "SchemaErrors", "nearest", "shorten"]
 
 
 class SchemaError(Exception):
@@ -81,3 +81,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     names = list(known)
     same = next((name for name in names if name.lower() == word.lower()), None)
     return same or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)
+
+
+def shorten(text: str) -> str:
+    """Return a text as messages repeat it: the start of a long one."""
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -40,9 +40,6 @@ _ROW_MAJOR_OUT = (
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
     Known(
-        "(add|sub|rsub|subtract)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="
-    ),
-    Known(
         "(add|sub|subtract)_?[.]Scalar.*",
         r"complex.*inf\): values",
         "PyTorch multiplies the infinite number by a complex alpha of 1: inf * 0 is NaN",

@@ -250,7 +250,7 @@ BLOCKS: dict[str, Attempt] = {
     "arrays.generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
     "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
-    "torch_alias.as_torch": Attempt(opwright.as_torch, imports),
+    "names.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
 }
 # Blocks that switch nothing on, and those of test_interrupts.py.
 OTHERS = {
@@ -298,7 +298,7 @@ def test_every_block_of_the_package_is_here() -> None:
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_nothing_stays_on_after_a_block(name: str) -> None:
-    BLOCKS[name].check(40 if name == "torch_alias.as_torch" else 2000)
+    BLOCKS[name].check(40 if name == "names.torch_alias.as_torch" else 2000)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.output.doors import FRAMEWORKS
-from opwright_codegen.read.yaml_reader import shorten
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "read_config"]

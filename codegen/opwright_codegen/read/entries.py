@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
@@ -13,7 +13,7 @@ from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
-from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
+from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
 

@@ -23,7 +23,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.errors import Errors, SchemaError, shorten
 from opwright_codegen.source import Source, Span
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "SequenceNode",
     "describe",
     "read_entries",
-    "shorten",
 ]
 
 MAX_DEPTH = 100
@@ -236,7 +235,3 @@ def _syntax_error(error: yaml.YAMLError, source: Source) -> SchemaError:
             character = f"U+{ord(found[0]):04X}" if found else "a character"
             span = Span(source, at, min(at + 1, len(source.text)))
             return SchemaError("yaml-character", f"{character} may not appear in YAML", span)
-
-
-def shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "…"

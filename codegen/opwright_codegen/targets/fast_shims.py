@@ -145,7 +145,11 @@ class FastShimBuilder:
         first, *others = [arrays[name] for name in facts.operands]
         dtype = dtype or f"{first}.dtype"
         kind = shim.builtins["type"]
-        tests = [f"{shim.own[name]} != {value!r}" for name, value in facts.ones]
+        tests = []
+        for name, value in facts.ones:
+            tests.append(f"{shim.own[name]} != {value!r}")
+            if value in (0, 1):  # which equal False and True: those are refused beside numbers
+                tests.append(f"{shim.own[name]} is {bool(value)}")
         tests += [f"{other}.dtype is not {dtype}" for other in others]
         kinds = kinds or facts.kinds
         if kinds:  # (one look-up; what a dtype says of itself takes longer, and it may be big-endian, or half)

@@ -23,7 +23,13 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+    if (
+        alpha != 1
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
         return add_Tensor(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -36,7 +42,12 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -55,6 +66,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
         or other_.shape != self_.shape
@@ -75,7 +87,12 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -94,6 +111,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     if (
         alpha != 1
+        or alpha is True
         or self_.dtype is not other_.dtype
         or other_.dtype not in DTYPES_IUFC
         or self_.shape != other_.shape
@@ -114,7 +132,12 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return rsub_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -732,6 +755,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or other_.shape != self_.shape
         or other_.place is not self_.place
@@ -759,7 +783,12 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add__Scalar(self, other, alpha)
     return self
 
@@ -786,6 +815,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
         or other_.shape != self_.shape
@@ -814,7 +844,12 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub__Scalar(self, other, alpha)
     return self
 

@@ -59,7 +59,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype:
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
         return add_Tensor(self, other, alpha)
     try:
         result = np.add(self_, other_)
@@ -78,7 +78,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
@@ -115,7 +115,12 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add_Scalar(self, other, alpha)
     try:
         result = np.add(self_, other)
@@ -134,7 +139,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
@@ -178,7 +183,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = np.subtract(self_, other_)
@@ -197,7 +202,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_IUFC:
         return sub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(self, other)
@@ -239,7 +244,12 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub_Scalar(self, other, alpha)
     try:
         result = np.subtract(self_, other)
@@ -258,7 +268,7 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(self, other)
@@ -302,7 +312,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = np.subtract(other_, self_)
@@ -321,7 +331,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # rsub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = other.dtype
-    if alpha != 1 or self.dtype is not dtype or dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or self.dtype is not dtype or dtype not in DTYPES_IUFC:
         return rsub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(other, self)
@@ -363,7 +373,12 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return rsub_Scalar(self, other, alpha)
     try:
         result = np.subtract(other, self_)
@@ -382,7 +397,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(other, self)
@@ -2367,6 +2382,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
@@ -2444,7 +2460,12 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add__Scalar(self, other, alpha)
     try:
         np.add(self_, other, self_)
@@ -2523,6 +2544,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
@@ -2601,7 +2623,12 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub__Scalar(self, other, alpha)
     try:
         np.subtract(self_, other, self_)

@@ -35,7 +35,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype:
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
         return add_Tensor(self, other, alpha)
     try:
         result = cp.add(self_, other_)
@@ -68,7 +68,12 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add_Scalar(self, other, alpha)
     try:
         result = cp.add(self_, other)
@@ -102,7 +107,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(self_, other_)
@@ -135,7 +140,12 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(self_, other)
@@ -169,7 +179,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
+    if alpha != 1 or alpha is True or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(other_, self_)
@@ -202,7 +212,12 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return rsub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(other, self_)
@@ -1174,6 +1189,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
@@ -1231,7 +1247,12 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add__Scalar(self, other, alpha)
     try:
         cp.add(self_, other, self_)
@@ -1288,6 +1309,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
@@ -1346,7 +1368,12 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return sub__Scalar(self, other, alpha)
     try:
         cp.subtract(self_, other, self_)

@@ -20,7 +20,13 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+    if (
+        alpha != 1
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
         return add_Tensor(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -33,7 +39,12 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
 
@@ -114,6 +125,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or other_.shape != self_.shape
         or other_.place is not self_.place
@@ -141,7 +153,12 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add__Scalar(self, other, alpha)
     return self
 

@@ -28,7 +28,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype:
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
         return add_Tensor(self, other, alpha)
     try:
         result = cp.add(self_, other_)
@@ -58,7 +58,12 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add_Scalar(self, other, alpha)
     try:
         result = cp.add(self_, other)
@@ -137,6 +142,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     if (
         alpha != 1
+        or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
@@ -180,7 +186,12 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
         return add__Scalar(self, other, alpha)
     try:
         cp.add(self_, other, self_)
